@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Make the golden files of decoders and newer encoders from transformers, PEFT and sentence-transformers, the references.
 
-    python scripts/golden-architectures.py
+    python scripts/golden-architectures.py [NAME ...]
 
 Needs transformers, sentence-transformers, peft, tokenizers, safetensors and torch. Run by hand; its output is committed.
 
-Into workbench/wb-encoder/tests/golden/ for each of tiny-qwen2, tiny-qwen3, tiny-modernbert:
+Into workbench/wb-encoder/tests/golden/ for each of tiny-qwen2, tiny-qwen3, tiny-modernbert, tiny-nomic, tiny-gemma, or
+those that are named:
   NAME/          a random model laid out as its repositories on the hub are: modules.json, 1_Pooling, prompts; the Qwen3's
                  weights in several files with an index, the Qwen2's of 16 bits with a head; its tokenizer_config.json
                  asks for a last token that its tokenizer.json has not, which transformers does not add
@@ -14,12 +15,15 @@ Into workbench/wb-encoder/tests/golden/ for each of tiny-qwen2, tiny-qwen3, tiny
                  Σ state[t][j] · sin(0.37 · (31 t + 7 j)), t over all texts' tokens: each weight's norm, and its sum with sin(0.7 i); the same with the
                  adapters, whose own weights have the gradients; pooled vectors as sentence-transformers gives them for
                  queries and documents
+  NAME-long.json for texts of 1,024 and 8,192 tokens with the ids of `long_ids`, opened for so many places: the states of
+                 some tokens, and the mean of all
 """
 
 import json
 import math
 import pathlib
 import shutil
+import sys
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
@@ -28,8 +32,12 @@ from sentence_transformers import SentenceTransformer
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModel,
+    Gemma3TextConfig,
+    Gemma3TextModel,
     ModernBertConfig,
     ModernBertModel,
+    NomicBertConfig,
+    NomicBertModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen2ForCausalLM,
@@ -40,6 +48,7 @@ from transformers import (
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "workbench/wb-encoder/tests/golden"
 # Around a window of 8 on either side, and around powers of two.
 LENGTHS = [1, 2, 8, 9, 10, 17, 33, 64, 128]
+LONG = [1024, 8192]
 
 TEXTS = [
     "",
@@ -102,14 +111,58 @@ def byte_level(special, ends, words=None):
     return tokenizer
 
 
+def word_piece(special):
+    """As BERT's."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    ends = [(token, tokenizer.token_to_id(token)) for token in ["[CLS]", "[SEP]"]]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
+    )
+    return tokenizer
+
+
+def fallback_to_bytes(special):
+    """As Gemma's: pairs of characters, with bytes for those that are unknown, and spaces that are shown."""
+    bytes_of = [f"<0x{byte:02X}>" for byte in range(256)]
+    trained = Tokenizer(models.BPE())
+    trained.normalizer = normalizers.Replace(" ", "▁")
+    trained.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    ascii_only = [text for text in CORPUS if text.isascii()]
+    trained.train_from_iterator(ascii_only, trainers.BpeTrainer(vocab_size=200, show_progress=False))
+    model = json.loads(trained.to_str())["model"]
+    vocab = {token: at for at, token in enumerate(special + bytes_of)}
+    for token in sorted(model["vocab"], key=model["vocab"].get):
+        vocab.setdefault(token, len(vocab))
+    merges = [tuple(merge) for merge in model["merges"]]
+    tokenizer = Tokenizer(
+        models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
+    )
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_special_tokens(special)
+    ends = [(token, vocab[token]) for token in ["<bos>", "<eos>"]]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<bos> $A <eos>", pair="<bos> $A <eos> <bos>:1 $B:1 <eos>:1", special_tokens=ends
+    )
+    return tokenizer
+
+
 def randomize(model, seed):
     """Weights large enough that every part of the network matters."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weight in model.named_parameters():
             noise = torch.randn(weight.shape, generator=generator)
-            if "norm" in name and weight.dim() == 1:
-                weight.copy_(1 + 0.2 * noise if name.endswith("weight") else 0.2 * noise)
+            if "norm" in name.lower() and weight.dim() == 1:
+                # Gemma's weights are differences from one.
+                one = 0 if isinstance(model, Gemma3TextModel) else 1
+                weight.copy_(one + 0.2 * noise if name.endswith("weight") else 0.2 * noise)
             elif weight.dim() == 1:
                 weight.copy_(0.3 * noise)
             elif "embed" in name:
@@ -189,6 +242,8 @@ def modules(folder, pooling, normalize=True, prompts=None):
 
 
 def make(name, model, tokenizer, special, pooling, targets, prompts, settings, save):
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        return
     folder, adapted = GOLDEN / name, GOLDEN / f"peft-{name}"
     for old in [folder, adapted]:
         shutil.rmtree(old, ignore_errors=True)
@@ -240,7 +295,25 @@ def make(name, model, tokenizer, special, pooling, targets, prompts, settings, s
         "encoded": encoded,
         "peft": {"states": adapted_states, "gradients": adapted_gradients},
     })
+    long_texts(name, tokenizer.get_vocab_size())
     print(name, "padding changes states by", difference)
+
+
+def long_ids(length, vocabulary):
+    return [(17 + 31 * at + at * at) % vocabulary for at in range(length)]
+
+
+def long_texts(name, vocabulary):
+    model = AutoModel.from_pretrained(
+        GOLDEN / name, attn_implementation="sdpa", dtype=torch.float32, max_position_embeddings=max(LONG)
+    ).eval()
+    found = {}
+    for length in LONG:
+        with torch.no_grad():
+            states = model(input_ids=torch.tensor([long_ids(length, vocabulary)])).last_hidden_state[0]
+        rows = [0, 1, 9, length // 3, length // 2, length - 10, length - 1]
+        found[length] = {"mean": numbers(states.mean(0)), "states": {row: numbers(states[row]) for row in rows}}
+    write(GOLDEN / f"{name}-long.json", found)
 
 
 def whole(model, folder):
@@ -301,6 +374,39 @@ def main():
         ["Wqkv", "Wo", "Wi"],
         None,
         dict(model_max_length=64),
+        whole,
+    )
+    pieces = word_piece(names)
+    make(
+        "tiny-nomic",
+        NomicBertModel(NomicBertConfig(vocab_size=pieces.get_vocab_size(), max_position_embeddings=256, **size)),
+        pieces,
+        dict(pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]"),
+        "cls_token",
+        ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        {"query": "Represent this query for searching relevant code: ", "document": ""},
+        dict(model_max_length=64),
+        whole,
+    )
+    fallback = fallback_to_bytes(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"])
+    make(
+        "tiny-gemma",
+        Gemma3TextModel(Gemma3TextConfig(
+            vocab_size=fallback.get_vocab_size(), num_key_value_heads=2, head_dim=8, query_pre_attn_scalar=11,
+            sliding_window=16, use_bidirectional_attention=True, max_position_embeddings=256,
+            layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+            rope_parameters={
+                "full_attention": {"rope_type": "default", "rope_theta": 1e6},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+            },
+            **size,
+        )),
+        fallback,
+        dict(pad_token="<pad>", eos_token="<eos>", bos_token="<bos>", unk_token="<unk>", mask_token="<mask>"),
+        "mean_tokens",
+        ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        {"query": "task: search result | query: ", "document": "title: none | text: "},
+        dict(model_max_length=64, add_bos_token=True, add_eos_token=True),
         whole,
     )
 

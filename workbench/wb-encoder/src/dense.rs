@@ -131,7 +131,7 @@ impl DenseLayer {
         };
         let mut expected = vec![spec("weight", vec![dim, inside])];
         expected.extend(with_bias.then(|| spec("bias", vec![dim])));
-        let loaded = weights::read(&[file], &expected, &str::to_owned)?;
+        let loaded = weights::read(&[file], &expected, &weights::as_named)?;
         let weight = loaded.parameters.at(0).values.clone();
         let weight = Array2::from_shape_vec((dim, inside), weight)
             .map_err(|error| wb_core::Error::data(file.display().to_string(), error.to_string()))?;

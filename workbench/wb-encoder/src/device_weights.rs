@@ -129,9 +129,11 @@ impl Pass<'_> {
         Ok(module::layer_norm(x, scale, self.weights.vector(&format!("{layer}.bias")).ok(), epsilon))
     }
 
-    /// x / √(mean of x² + ε) · w over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
-    pub(crate) fn rms_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64) -> Result<Tensor<2>> {
-        let scale = self.weights.vector(&format!("{layer}.weight"))?;
+    /// x / √(mean of x² + ε) · w over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467); `from_one`, what is
+    /// kept of `w` is its difference from one.
+    pub(crate) fn rms_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64, from_one: bool) -> Result<Tensor<2>> {
+        let kept = self.weights.vector(&format!("{layer}.weight"))?;
+        let scale = if from_one { kept.add_scalar(1.0) } else { kept };
         let size = (x.clone() * x.clone()).mean_dim(1).add_scalar(epsilon).sqrt();
         Ok(x / size * scale.unsqueeze())
     }

@@ -18,7 +18,7 @@ use crate::{
     batch::TokenBatch,
     error::{Error, Result},
     folder::cross_encoder::{self, CrossFolder},
-    models::Architecture,
+    models::{Architecture, Transformer},
     native::PairBackbone,
     text_vectors::by_length,
 };
@@ -80,7 +80,7 @@ impl CrossEncoder {
     }
 
     fn positions(&self) -> usize {
-        self.folder.config.max_position_embeddings.saturating_sub(self.folder.config.first_position)
+        self.folder.config.sizes.max_position_embeddings.saturating_sub(self.folder.config.first_position)
     }
 
     /// The tokens of queries with documents, in order, cut from the longer of the two until both fit.

@@ -7,38 +7,35 @@ use wb_core::run_dir::write_json;
 
 use crate::{
     error::{Error, Result},
-    folder::{Folder, hub_config, hub_t5},
+    folder::Folder,
     late_interaction,
-    models::Architecture,
+    models::{HubTokens, Transformer},
     tokenizer::Tokenizer,
     weights::{self, WeightType},
 };
 
-/// Tokens by their role: BERT's name, RoBERTa's, T5's, Qwen's.
-const ROLES: [(&str, &[&str]); 6] = [
+/// Tokens by their role: BERT's name, RoBERTa's, T5's, Qwen's, Gemma's.
+const ROLES: [(&str, &[&str]); 7] = [
+    ("bos_token", &["<bos>"]),
     ("unk_token", &["[UNK]", "<unk>"]),
     ("sep_token", &["[SEP]", "</s>"]),
     ("pad_token", &["[PAD]", "<pad>", "<|endoftext|>"]),
     ("cls_token", &["[CLS]", "<s>"]),
     ("mask_token", &["[MASK]", "<mask>"]),
-    (EOS, &["</s>", "<|im_end|>", "<|endoftext|>"]),
+    ("eos_token", &["</s>", "<eos>", "<|im_end|>", "<|endoftext|>"]),
 ];
-
-/// The role that the last token of a T5 and of a decoder has, and that of a BERT has not.
-const EOS: &str = "eos_token";
 
 /// `config.json` and `model.safetensors`.
 pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Result<()> {
-    let pad = pad_token(folder)? as usize;
-    let config = match &folder.model.architecture {
-        Architecture::Bert(config) => hub_config::to_json(config, pad, dtype),
-        Architecture::T5(config) => hub_t5::to_json(config, pad, folder.tokenizer.id("</s>"), dtype),
-        Architecture::Qwen(config) => config.to_hub(pad, dtype),
-        Architecture::ModernBert(config) => config.to_hub(pad, dtype),
-        Architecture::StaticEmbedding(_) => {
-            return Err(Error::data(folder.name.as_str(), "is no transformer"));
-        }
+    let Some(transformer) = folder.model.architecture.transformer() else {
+        return Err(Error::data(folder.name.as_str(), "is no transformer"));
     };
+    let tokens = HubTokens { pad: pad_token(folder)?, end: folder.tokenizer.id("</s>") };
+    let mut config = transformer.to_hub(tokens);
+    config["pad_token_id"] = json!(tokens.pad);
+    // Both names of the type: transformers renamed it.
+    config["dtype"] = json!(dtype.torch_name());
+    config["torch_dtype"] = json!(dtype.torch_name());
     write_json(&to.join("config.json"), &config)?;
     let of_model = folder.model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
     let named = of_model.map(|p| (p.name.clone(), p));
@@ -49,11 +46,10 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
 pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
     let tokenizer = &folder.tokenizer;
     tokenizer.write(&to.join("tokenizer.json"))?;
-    let ends = matches!(folder.model.architecture, Architecture::T5(_) | Architecture::Qwen(_));
-    let has_role = |role: &str| if ends { ["unk_token", "pad_token", EOS].contains(&role) } else { role != EOS };
+    let roles = folder.model.architecture.transformer().map(Transformer::special_roles).unwrap_or_default();
     let mut special: Map<String, Value> = ROLES
         .iter()
-        .filter(|(role, _)| has_role(role))
+        .filter(|(role, _)| roles.contains(role))
         .filter_map(|(role, names)| {
             names.iter().find(|name| tokenizer.id(name).is_some()).map(|name| ((*role).to_owned(), json!(name)))
         })
@@ -80,10 +76,9 @@ pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
 /// its positions from that token's id.
 fn pad_token(folder: &Folder) -> Result<u32> {
     let tokenizer: &Tokenizer = &folder.tokenizer;
-    match &folder.model.architecture {
-        Architecture::Bert(config) if config.first_position > 0 => return Ok(config.first_position as u32 - 1),
-        Architecture::Bert(_) | Architecture::T5(_) | Architecture::Qwen(_) | Architecture::ModernBert(_) => {}
-        Architecture::StaticEmbedding(_) => return Ok(0),
+    let Some(transformer) = folder.model.architecture.transformer() else { return Ok(0) };
+    if let Some(pad) = transformer.pad_token_id() {
+        return Ok(pad);
     }
     let mut named = ROLES.iter().filter(|(role, _)| *role == "pad_token").flat_map(|(_, names)| names.iter().copied());
     named.find_map(|name| tokenizer.id(name)).or(tokenizer.token(0).map(|_| 0)).ok_or_else(|| {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    hub_config, json, model_error, name, note_names, peft_config,
+    json, model_error, name, note_names, peft_config,
     sentence_transformers::{Module, settings, weights_files},
     vocabulary,
 };
@@ -16,7 +16,7 @@ use crate::{
         head::{self, HeadNames},
     },
     error::Result,
-    models::{Architecture, BertConfig},
+    models::{Architecture, BertConfig, Transformer},
     parameters::Parameters,
     tokenizer::Tokenizer,
     weights,
@@ -77,7 +77,7 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
     check_modules(path)?;
     let of_head: HeadConfig = json(&config_file)?;
     let names = architecture(&config_file, &of_head)?;
-    let Architecture::Bert(config) = hub_config::read(&config_file)? else {
+    let Architecture::Bert(config) = Architecture::from_hub(&config_file)? else {
         let message = "its model_type and its architectures do not fit each other";
         return Err(model_error(&config_file, message, "save it again with transformers"));
     };
@@ -86,8 +86,8 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
 
     let mut notes = Vec::new();
     let mut expected = Architecture::Bert(config.clone()).weights();
-    expected.extend(head::specs(names, config.hidden_size));
-    let loaded = weights::read(&weights_files(path)?, &expected, &weights::bert_name)?;
+    expected.extend(head::specs(names, config.sizes.hidden_size));
+    let loaded = weights::read(&weights_files(path)?, &expected, &|name| config.our_names(name))?;
     note_names(&mut notes, "tensors not used", &loaded.ignored);
     let mut parameters = loaded.parameters;
     let taken = names.map(|name| parameters.get(name).map(|one| one.values.clone()).unwrap_or_default());
@@ -199,7 +199,7 @@ fn tokenizer(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Resul
     if settings(path, path)?.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;
     }
-    tokenizer.check_fits(config.vocab_size)?;
+    tokenizer.check_fits(config.sizes.vocab_size)?;
     let mut template = PairTemplate::of(&tokenizer, &path.join("tokenizer.json"))?;
     let inputs = of_tokenizer["model_input_names"].as_array();
     let is_told = inputs.is_none_or(|names| names.iter().any(|name| name == "token_type_ids"));
@@ -217,7 +217,7 @@ fn tokenizer(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Resul
 /// Most tokens as sentence-transformers counts: its own number, else the tokenizer's, and no more than there are
 /// positions.
 fn max_tokens(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Result<usize> {
-    let positions = config.max_position_embeddings - config.first_position;
+    let positions = config.sizes.max_position_embeddings - config.first_position;
     let own = settings(path, path)?.max_seq_length;
     let wanted = match own {
         Some(tokens) => Some(tokens),

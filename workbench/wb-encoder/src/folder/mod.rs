@@ -2,8 +2,6 @@
 
 pub(crate) mod cross_encoder;
 mod files;
-pub(crate) mod hub_config;
-pub(crate) mod hub_t5;
 pub(crate) mod multi_vector;
 pub(crate) mod own;
 pub(crate) mod peft;

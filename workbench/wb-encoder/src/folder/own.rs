@@ -81,12 +81,12 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         ));
     }
     architecture.validate("architecture")?;
-    let loaded = weights::read(&[path.join("model.safetensors")], &architecture.weights(), &str::to_owned)?;
+    let loaded = weights::read(&[path.join("model.safetensors")], &architecture.weights(), &weights::as_named)?;
     let mut parameters = loaded.parameters;
     if let Some(config) = &late_interaction {
         let shape = vec![config.dim, architecture.dim()];
         let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: WeightInit::Zeros };
-        let loaded = weights::read(&[path.join(LATE_INTERACTION)], &[spec], &str::to_owned)?;
+        let loaded = weights::read(&[path.join(LATE_INTERACTION)], &[spec], &weights::as_named)?;
         parameters.insert(loaded.parameters.at(0).clone());
     }
     let mut adapter = None;

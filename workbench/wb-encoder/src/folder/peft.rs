@@ -11,6 +11,7 @@ use super::{Folder, model_error, note_names, peft_config, peft_config::PeftConfi
 use crate::{
     error::Result,
     lora::{self, Targets, merge},
+    models::Architecture,
     parameters::{Parameter, Parameters},
     weights::{self, tensor_error},
 };
@@ -60,7 +61,7 @@ impl Folder {
         if !file.is_file() {
             return Err(model_error(place, format!("has no {WEIGHTS}, expected it beside {}", peft_config::FILE), ""));
         }
-        let (mut adapters, mut saved, ignored) = sorted(&file)?;
+        let (mut adapters, mut saved, ignored) = sorted(&file, &self.model.architecture)?;
         let mut notes = Vec::new();
         note_names(&mut notes, "adapter tensors not used", &ignored);
         if config.fan_in_fan_out {
@@ -112,14 +113,17 @@ impl Folder {
 
 /// The file's tensors by layer, those of modules that were trained whole, and names of those without a use.
 #[expect(clippy::type_complexity, reason = "the three kinds of tensors, taken apart at once")]
-fn sorted(file: &Path) -> Result<(BTreeMap<String, Parts>, BTreeMap<String, Parameter>, Vec<String>)> {
+fn sorted(
+    file: &Path,
+    architecture: &Architecture,
+) -> Result<(BTreeMap<String, Parts>, BTreeMap<String, Parameter>, Vec<String>)> {
     let (mut adapters, mut saved, mut ignored) = (BTreeMap::<String, Parts>::new(), BTreeMap::new(), Vec::new());
     for tensor in weights::read_all(file)? {
         let Some(inner) = tensor.name.strip_prefix(PREFIX) else {
             let message = format!("expected a name that begins with `{PREFIX}`");
             return Err(tensor_error(file, &tensor.name, message, None));
         };
-        let ours = weights::bert_name(inner);
+        let ours = architecture.our_name(inner);
         if weights::is_ignored(&ours) || HEADS.iter().any(|head| ours.starts_with(head)) {
             ignored.push(tensor.name);
             continue;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Folder, MaxTokens, Prompts, files::INDEX, hub_config, json, model_error, multi_vector, name, note_names, peft,
-    peft_config, vocabulary,
+    Folder, MaxTokens, Prompts, files::INDEX, json, model_error, multi_vector, name, note_names, peft, peft_config,
+    vocabulary,
 };
 use wb_core::Seed;
 
@@ -98,16 +98,12 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         let hint = "expected a model folder with config.json, model.safetensors and tokenizer.json";
         return Err(model_error(path, "has no config.json", hint));
     }
-    let architecture = hub_config::read(&config_file)?;
+    let architecture = Architecture::from_hub(&config_file)?;
     let xtr = if bare { multi_vector::of_xtr(path, &architecture) } else { None };
     if bare && xtr.is_none() {
         notes.push("no modules.json: mean pooling and no normalization, as sentence-transformers does".to_owned());
     }
-    let rename = match &architecture {
-        Architecture::T5(_) => weights::t5_name,
-        Architecture::Qwen(_) | Architecture::ModernBert(_) => weights::plain_name,
-        Architecture::Bert(_) | Architecture::StaticEmbedding(_) => weights::bert_name,
-    };
+    let rename = |name: &str| architecture.our_names(name);
     let loaded = match fresh {
         None => weights::read(&weights_files(&source)?, &architecture.weights(), &rename)?,
         Some(seed) => Loaded { parameters: architecture.fresh(seed), ignored: Vec::new() },
@@ -201,7 +197,7 @@ fn read_static(path: &Path, folder: &Path, rest: &[Module], weights_of: WeightsO
     let cut = cut["truncation"]["max_length"].as_u64().map(|tokens| tokens as usize);
     let max_tokens = cut.unwrap_or(STATIC_MAX_TOKENS).min(STATIC_MAX_TOKENS);
     let file = weights_file(folder)?;
-    let rename = |name: &str| if name == "embedding.weight" { "embeddings.weight".to_owned() } else { name.to_owned() };
+    let rename = |name: &str| vec![if name == "embedding.weight" { "embeddings.weight" } else { name }.to_owned()];
     let [vocab_size, dim] = weights::shape(&file, "embedding.weight")?[..] else {
         return Err(model_error(&file, "has an `embedding.weight` that is no matrix, expected [tokens, dim]", ""));
     };

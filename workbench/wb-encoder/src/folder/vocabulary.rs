@@ -42,10 +42,8 @@ pub(super) fn read(folder: &Path, architecture: &Architecture, notes: &mut Vec<S
         let hint = "expected tokenizer.json, or vocab.txt, or vocab.json with merges.txt";
         return Err(model_error(folder, "has no tokenizer", hint));
     };
-    let kind = match architecture {
-        Architecture::Bert(config) if config.first_position > 0 => "RoBERTa",
-        _ => "BERT",
-    };
+    let is_roberta = architecture.transformer().is_some_and(|config| config.pad_token_id().is_some());
+    let kind = if is_roberta { "RoBERTa" } else { "BERT" };
     notes.push(format!("no tokenizer.json: the usual {kind} tokenizer over {}", path.display()));
     let inner = tokenizers::Tokenizer::from_bytes(json.to_string())
         .map_err(|error| model_error(&path, format!("does not make a tokenizer: {error}"), ""))?;

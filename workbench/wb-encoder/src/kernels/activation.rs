@@ -1,7 +1,7 @@
 //! Activations of the feed-forward layer with their bias, forward and backward, in one pass.
 
 use super::vector::{exp, vectorized};
-use crate::models::bert_config::Activation;
+use crate::models::Activation;
 
 /// A function of one number.
 trait Function {

@@ -59,10 +59,12 @@ mod tests {
     use wb_core::Seed;
 
     use super::*;
-    use crate::models::{Architecture, BertConfig, StaticConfig};
+    use crate::models::{Architecture, BertConfig, StaticConfig, TransformerSizes};
 
     fn bert() -> Architecture {
-        Architecture::Bert(BertConfig { hidden_size: 8, num_attention_heads: 2, ..BertConfig::tiny(0.1) })
+        let tiny = BertConfig::tiny(0.1);
+        let sizes = TransformerSizes { hidden_size: 8, num_attention_heads: 2, ..tiny.sizes };
+        Architecture::Bert(BertConfig { sizes, ..tiny })
     }
 
     #[test]

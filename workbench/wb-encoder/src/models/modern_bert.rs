@@ -4,14 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation,
-    hub_keys::HubKeys,
+    Activation, HubKeys, Transformer, TransformerSizes,
     stack::{HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
+    transformer_config::HubTokens,
 };
-use crate::{
-    error::{Result, expect_value},
-    weights::WeightType,
-};
+use crate::error::{Result, expect_value};
 
 /// ModernBERT (Warner et al. 2024, arXiv 2412.13663): most layers look at a window, some at the whole text, each kind
 /// with a rotary base of its own. Weights are named as in `model.safetensors` without a leading `model.`:
@@ -28,18 +25,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModernBertConfig {
-    /// Rows of the token embedding.
-    pub vocab_size: usize,
-    /// Width of the stream.
-    pub hidden_size: usize,
-    /// Number of layers.
-    pub num_hidden_layers: usize,
-    /// Number of attention heads; divides `hidden_size`.
-    pub num_attention_heads: usize,
-    /// Width of the feed-forward layer.
-    pub intermediate_size: usize,
-    /// The longest text, in tokens.
-    pub max_position_embeddings: usize,
+    /// Sizes; the heads divide the width.
+    #[serde(flatten)]
+    pub sizes: TransformerSizes,
     /// Added to the variance in normalization.
     pub norm_eps: f64,
     /// Normalizations add something.
@@ -66,19 +54,18 @@ pub struct ModernBertConfig {
     pub mlp_dropout: f64,
 }
 
-impl ModernBertConfig {
-    /// Reads a `config.json`; defaults are transformers' own.
-    pub fn from_hub(hub: &HubKeys) -> Result<Self> {
+impl Transformer for ModernBertConfig {
+    fn model_types() -> &'static [&'static str] {
+        &["modernbert"]
+    }
+
+    fn from_hub(hub: &HubKeys) -> Result<Self> {
         hub.refuse_remote_code()?;
         let every = hub.size_if("global_attn_every_n_layers")?;
-        let layers = hub.size("num_hidden_layers")?;
-        let config = Self {
-            vocab_size: hub.size("vocab_size")?,
-            hidden_size: hub.size("hidden_size")?,
-            num_hidden_layers: layers,
-            num_attention_heads: hub.size("num_attention_heads")?,
-            intermediate_size: hub.size("intermediate_size")?,
-            max_position_embeddings: hub.size_if("max_position_embeddings")?.unwrap_or(8192),
+        // The defaults are transformers' own.
+        let sizes = TransformerSizes::from_hub(hub, 8192)?;
+        Ok(Self {
+            sizes,
             norm_eps: hub.real("norm_eps", 1e-5)?,
             norm_bias: hub.flag("norm_bias", false)?,
             attention_bias: hub.flag("attention_bias", false)?,
@@ -87,7 +74,7 @@ impl ModernBertConfig {
             local_attention: hub.size_if("local_attention")?.unwrap_or(128),
             global_attn_every_n_layers: match hub.get("layer_types") {
                 None => every.unwrap_or(3),
-                Some(types) => period(types, layers).ok_or_else(|| {
+                Some(types) => period(types, sizes.num_hidden_layers).ok_or_else(|| {
                     let message = format!("has layer_types {types}, expected `full_attention` at every so many layers");
                     hub.refuse(message, "a list has one of full_attention and sliding_attention for each layer")
                 })?,
@@ -97,55 +84,45 @@ impl ModernBertConfig {
             embedding_dropout: hub.real("embedding_dropout", 0.0)?,
             attention_dropout: hub.real("attention_dropout", 0.0)?,
             mlp_dropout: hub.real("mlp_dropout", 0.0)?,
-        };
-        config.validate(&hub.place())?;
-        Ok(config)
+        })
     }
 
-    /// `config.json` for transformers and whatever reads its folders.
-    pub fn to_hub(&self, pad_token_id: usize, dtype: WeightType) -> Value {
+    fn to_hub(&self, _: HubTokens) -> Value {
         let kind = |layer| if self.is_global(layer) { "full_attention" } else { "sliding_attention" };
-        let layer_types: Vec<&str> = (0..self.num_hidden_layers).map(kind).collect();
-        json!({
+        let layer_types: Vec<&str> = (0..self.sizes.num_hidden_layers).map(kind).collect();
+        self.sizes.to_hub(json!({
             "architectures": ["ModernBertModel"],
             "attention_bias": self.attention_bias,
             "attention_dropout": self.attention_dropout,
             "classifier_pooling": "mean",
-            // Both names of the type: transformers renamed it.
-            "dtype": dtype.torch_name(),
             "embedding_dropout": self.embedding_dropout,
             "global_attn_every_n_layers": self.global_attn_every_n_layers,
             "global_rope_theta": self.global_rope_theta,
             "hidden_activation": self.activation.hub_name(),
-            "hidden_size": self.hidden_size,
             "initializer_range": 0.02,
-            "intermediate_size": self.intermediate_size,
             "layer_types": layer_types,
             "local_attention": self.local_attention,
             "local_rope_theta": self.local_rope_theta,
-            "max_position_embeddings": self.max_position_embeddings,
             "mlp_bias": self.mlp_bias,
             "mlp_dropout": self.mlp_dropout,
             "model_type": "modernbert",
             "norm_bias": self.norm_bias,
             "norm_eps": self.norm_eps,
-            "num_attention_heads": self.num_attention_heads,
-            "num_hidden_layers": self.num_hidden_layers,
-            "pad_token_id": pad_token_id,
             // Both forms of the bases, of version 5 of transformers and of those before.
             "rope_parameters": {
                 "full_attention": {"rope_type": "default", "rope_theta": self.global_rope_theta},
                 "sliding_attention": {"rope_type": "default", "rope_theta": self.local_rope_theta},
             },
-            "torch_dtype": dtype.torch_name(),
-            "vocab_size": self.vocab_size,
-        })
+        }))
     }
 
-    /// The network that these sizes describe.
-    pub fn stack(&self) -> Stack {
-        let (hidden, wide) = (self.hidden_size, self.intermediate_size);
-        let heads = HeadSizes::plain(self.num_attention_heads, hidden / self.num_attention_heads.max(1));
+    fn kind(&self) -> &'static str {
+        "modernbert"
+    }
+
+    fn stack(&self) -> Stack {
+        let TransformerSizes { hidden_size: hidden, intermediate_size: wide, num_attention_heads, .. } = self.sizes;
+        let heads = HeadSizes::plain(num_attention_heads, hidden / num_attention_heads.max(1));
         let layer = |layer: usize| {
             let name = |part: &str| format!("layers.{layer}.{part}");
             let linear = |part: &str, inputs, outputs, bias| LinearSpec { name: name(part), inputs, outputs, bias };
@@ -161,15 +138,17 @@ impl ModernBertConfig {
                 rotary: Some(Rotary { size: heads.size, base }),
                 reach,
                 attention_output: linear("attn.Wo", hidden, hidden, self.attention_bias),
+                attention_update_norm: None,
                 feed_forward_norm: name("mlp_norm"),
                 inner: vec![linear("mlp.Wi", hidden, 2 * wide, self.mlp_bias)],
                 output: linear("mlp.Wo", wide, hidden, self.mlp_bias),
+                feed_forward_update_norm: None,
             }
         };
         Stack {
-            vocab_size: self.vocab_size,
+            vocab_size: self.sizes.vocab_size,
             width: hidden,
-            max_tokens: Some(self.max_position_embeddings),
+            max_tokens: Some(self.sizes.max_position_embeddings),
             heads,
             wide,
             gated: true,
@@ -178,11 +157,12 @@ impl ModernBertConfig {
             epsilon: self.norm_eps,
             order: NormOrder::Before,
             words: "embeddings.tok_embeddings.weight".into(),
+            word_scale: 1.0,
             positions: None,
             token_types: None,
             embedding_norm: Some("embeddings.norm".into()),
             distances: None,
-            layers: (0..self.num_hidden_layers).map(layer).collect(),
+            layers: (0..self.sizes.num_hidden_layers).map(layer).collect(),
             final_norm: Some("final_norm".into()),
             dropout: StackDropout {
                 embeddings: self.embedding_dropout,
@@ -194,16 +174,18 @@ impl ModernBertConfig {
         }
     }
 
-    /// Refuses sizes that cannot be.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn validate(&self, key: &str) -> Result<()> {
+        let TransformerSizes { hidden_size, num_attention_heads: heads, .. } = self.sizes;
+        let every = self.global_attn_every_n_layers;
+        expect_value(format!("{key}.global_attn_every_n_layers"), every, every > 0, "at least 1")?;
         self.stack().validate(key)?;
-        let (heads, every) = (self.num_attention_heads, self.global_attn_every_n_layers);
-        let expected = format!("a divisor of hidden_size {} that leaves heads of an even size", self.hidden_size);
-        let is_fine = self.hidden_size.is_multiple_of(2 * heads);
-        expect_value(format!("{key}.num_attention_heads"), heads, is_fine, &expected)?;
-        expect_value(format!("{key}.global_attn_every_n_layers"), every, every > 0, "at least 1")
+        let expected = format!("a divisor of hidden_size {hidden_size} that leaves heads of an even size");
+        let is_fine = hidden_size.is_multiple_of(2 * heads);
+        expect_value(format!("{key}.num_attention_heads"), heads, is_fine, &expected)
     }
+}
 
+impl ModernBertConfig {
     fn is_global(&self, layer: usize) -> bool {
         layer.is_multiple_of(self.global_attn_every_n_layers)
     }

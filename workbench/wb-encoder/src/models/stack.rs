@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::bert_config::Activation;
+use super::Activation;
 use crate::error::{Result, expect_value};
 
 /// A transformer of layers with self-attention and a feed-forward part, whose weights are named as in its files.
@@ -31,6 +31,8 @@ pub struct Stack {
     pub order: NormOrder,
     /// The table of token vectors.
     pub words: String,
+    /// Factor of token vectors.
+    pub word_scale: f64,
     /// The table of vectors of places, where there is one.
     pub positions: Option<PositionTable>,
     /// The table of vectors of token types, where there is one, and its rows. Outside of pairs, all tokens have type 0.
@@ -96,7 +98,7 @@ pub struct HeadSizes {
 }
 
 impl HeadSizes {
-    /// As many that answer as that ask, with scores over the root of their size.
+    /// Heads of which as many answer as ask, with scores over the root of their size.
     pub fn plain(count: usize, size: usize) -> Self {
         Self { count, shared: count, size, scale: 1.0 / (size as f64).sqrt() }
     }
@@ -110,13 +112,16 @@ impl HeadSizes {
 /// Normalization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NormKind {
-    /// By mean and variance, with a weight and, where `shift` says so, something to add.
+    /// Normalization by mean and variance, with a weight and, where `shift` says so, something to add.
     Layer {
         /// Something is added.
         shift: bool,
     },
-    /// By the mean square, with a weight.
-    Rms,
+    /// Normalization by the mean square, with a weight.
+    Rms {
+        /// Weights are kept as differences from one.
+        from_one: bool,
+    },
 }
 
 /// Place of a layer's normalizations.
@@ -185,12 +190,16 @@ pub struct StackLayer {
     pub reach: Reach,
     /// From the heads' outputs to the stream.
     pub attention_output: LinearSpec,
+    /// Normalization of what attention adds to the stream, where there is one.
+    pub attention_update_norm: Option<String>,
     /// Normalization before the feed-forward part, or after it.
     pub feed_forward_norm: String,
     /// Into the feed-forward part: gate and up side by side, where it is gated; they may be one matrix.
     pub inner: Vec<LinearSpec>,
     /// Out of the feed-forward part.
     pub output: LinearSpec,
+    /// Normalization of what the feed-forward part adds to the stream, where there is one.
+    pub feed_forward_update_norm: Option<String>,
 }
 
 impl StackLayer {
@@ -252,17 +261,17 @@ impl Reach {
 /// Probabilities of dropout.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StackDropout {
-    /// On the embeddings.
+    /// Rate on the embeddings.
     pub embeddings: f64,
-    /// On the attention's probabilities.
+    /// Rate on the attention's probabilities.
     pub attention: f64,
-    /// On the attention's output.
+    /// Rate on the attention's output.
     pub attention_output: f64,
-    /// Between the products of the feed-forward part.
+    /// Rate between the products of the feed-forward part.
     pub inner: f64,
-    /// On the feed-forward part's output.
+    /// Rate on the feed-forward part's output.
     pub output: f64,
-    /// On the states after the last normalization.
+    /// Rate on the states after the last normalization.
     pub states: f64,
 }
 

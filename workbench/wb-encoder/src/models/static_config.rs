@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Result, expect_value};
+
 /// A bag of token vectors: a text's embedding is the weighted mean of its tokens' vectors.
 ///
 /// A token with id `i` at place `p` of its text counts exp(`token_weights[i]` + `position_weights[bucket(p)]`) times;
@@ -26,6 +28,12 @@ pub struct StaticConfig {
 }
 
 impl StaticConfig {
+    /// Refuses sizes that cannot be; `key` is what messages call them by.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        expect_value(format!("{key}.vocab_size"), self.vocab_size, self.vocab_size > 0, "at least 1")?;
+        expect_value(format!("{key}.dim"), self.dim, self.dim > 0, "at least 1")
+    }
+
     /// Position weight of a place: ⌊8·log₂(1 + place / 8)⌋, finer at the beginning, and the last one for all beyond.
     pub fn bucket(&self, place: usize) -> usize {
         let bucket = (8.0 * (1.0 + place as f64 / 8.0).log2()).floor() as usize;

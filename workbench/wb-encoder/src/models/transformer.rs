@@ -49,6 +49,9 @@ pub(crate) fn forward(stack: &Stack, pass: &Pass<'_>, batch: &Padded) -> Result<
 fn embeddings(stack: &Stack, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2>> {
     let (texts, tokens, width) = (batch.texts, batch.tokens, stack.width);
     let mut sum = module::embedding(pass.weights.matrix(&stack.words)?, batch.ids.clone());
+    if stack.word_scale != 1.0 {
+        sum = sum.mul_scalar(stack.word_scale);
+    }
     let positions = match &stack.positions {
         Some(table) => {
             let rows = table.first..table.first + tokens;
@@ -77,7 +80,7 @@ fn embeddings(stack: &Stack, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2
 fn norm(stack: &Stack, pass: &Pass<'_>, name: &str, x: Tensor<2>) -> Result<Tensor<2>> {
     match stack.norm {
         NormKind::Layer { .. } => pass.layer_norm(name, x, stack.epsilon),
-        NormKind::Rms => pass.rms_norm(name, x, stack.epsilon),
+        NormKind::Rms { from_one } => pass.rms_norm(name, x, stack.epsilon, from_one),
     }
 }
 
@@ -107,14 +110,16 @@ impl Layer<'_> {
             (Some(name), true) => self.norm(name, x.clone())?,
             _ => x.clone(),
         };
-        let out = self.pass.drop(self.attention(bias, input)?, self.site(ATTENTION_OUTPUT), dropout.attention_output);
+        let out = self.update_norm(&self.layer.attention_update_norm, self.attention(bias, input)?)?;
+        let out = self.pass.drop(out, self.site(ATTENTION_OUTPUT), dropout.attention_output);
         let x = match (&self.layer.attention_norm, before) {
             (Some(name), false) => self.norm(name, out + x)?,
             _ => x + out,
         };
         let name = &self.layer.feed_forward_norm;
         let input = if before { self.norm(name, x.clone())? } else { x.clone() };
-        let out = self.pass.drop(self.feed_forward(input)?, self.site(OUTPUT), dropout.output);
+        let out = self.update_norm(&self.layer.feed_forward_update_norm, self.feed_forward(input)?)?;
+        let out = self.pass.drop(out, self.site(OUTPUT), dropout.output);
         if before { Ok(x + out) } else { self.norm(name, out + x) }
     }
 
@@ -196,9 +201,14 @@ impl Layer<'_> {
         norm(self.stack, self.pass, name, x)
     }
 
+    fn update_norm(&self, name: &Option<String>, x: Tensor<2>) -> Result<Tensor<2>> {
+        name.as_ref().map_or_else(|| Ok(x.clone()), |name| self.norm(name, x.clone()))
+    }
+
     fn head_norm(&self, name: &str, x: Tensor<4>) -> Result<Tensor<4>> {
         let dims @ [texts, heads, tokens, size] = x.dims();
-        let rows = self.pass.rms_norm(name, x.reshape([texts * heads * tokens, size]), self.stack.epsilon)?;
+        let from_one = self.stack.norm == (NormKind::Rms { from_one: true });
+        let rows = self.pass.rms_norm(name, x.reshape([texts * heads * tokens, size]), self.stack.epsilon, from_one)?;
         Ok(rows.reshape(dims))
     }
 

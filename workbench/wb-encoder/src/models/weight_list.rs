@@ -8,7 +8,7 @@ use crate::{
         Architecture,
         stack::{LinearSpec, NormKind, NormOrder, Stack, StackLayer},
         static_config::StaticConfig,
-        t5_config::T5Config,
+        transformer_config::Transformer,
     },
     parameters::{Parameter, Parameters},
 };
@@ -35,18 +35,12 @@ pub struct WeightSpec {
     pub init: WeightInit,
 }
 
-/// Standard deviation of fresh weights: the `initializer_range` of the first BERT and of nearly all models since.
-const USUAL_STD: f32 = 0.02;
-
 impl Architecture {
     /// Every weight, in the order in which they are kept and written.
     pub fn weights(&self) -> Vec<WeightSpec> {
         match self {
-            Self::Bert(config) => transformer(&config.stack(), |_, _| USUAL_STD),
-            Self::T5(config) => transformer(&config.stack(), |name, inputs| t5_std(config, name, inputs)),
-            Self::Qwen(config) => transformer(&config.stack(), |_, _| USUAL_STD),
-            Self::ModernBert(config) => transformer(&config.stack(), |_, _| USUAL_STD),
             Self::StaticEmbedding(config) => static_embedding(config),
+            _ => self.transformer().map(transformer).unwrap_or_default(),
         }
     }
 
@@ -93,14 +87,19 @@ fn normal(seed: Seed, name: &str, n: usize, std: f32) -> Vec<f32> {
     values
 }
 
-/// Weights of a transformer; `std` is the standard deviation of a fresh table or linear layer by its name and the numbers
-/// that it takes.
-fn transformer(stack: &Stack, std: impl Fn(&str, usize) -> f32) -> Vec<WeightSpec> {
+/// Weights of a transformer.
+fn transformer(config: &dyn Transformer) -> Vec<WeightSpec> {
+    let stack = &config.stack();
+    let std = |name: &str, inputs| config.fresh_std(name, inputs);
     let Stack { width, heads, .. } = *stack;
     let mut list = Vec::new();
     let mut push = |name: String, shape: Vec<usize>, init| list.push(WeightSpec { name, shape, init });
+    let one = match stack.norm {
+        NormKind::Rms { from_one: true } => WeightInit::Zeros,
+        _ => WeightInit::Ones,
+    };
     let norm = |push: &mut dyn FnMut(String, Vec<usize>, WeightInit), name: &str, width: usize| {
-        push(format!("{name}.weight"), vec![width], WeightInit::Ones);
+        push(format!("{name}.weight"), vec![width], one);
         if stack.norm == (NormKind::Layer { shift: true }) {
             push(format!("{name}.bias"), vec![width], WeightInit::Zeros);
         }
@@ -134,7 +133,7 @@ fn transformer(stack: &Stack, std: impl Fn(&str, usize) -> f32) -> Vec<WeightSpe
             push(distances.name.clone(), vec![distances.buckets, heads.count], init);
         }
         for name in layer.head_norms.iter().flatten() {
-            push(format!("{name}.weight"), vec![heads.size], WeightInit::Ones);
+            push(format!("{name}.weight"), vec![heads.size], one);
         }
         let feed_forward: Vec<&LinearSpec> = layer.inner.iter().chain([&layer.output]).collect();
         // Each part with its normalization where that stands before it, as BERT's come last.
@@ -148,17 +147,14 @@ fn transformer(stack: &Stack, std: impl Fn(&str, usize) -> f32) -> Vec<WeightSpe
             feed_forward.iter().for_each(|spec| linear(&mut push, spec));
         }
         norm(&mut push, &layer.feed_forward_norm, width);
+        for name in [&layer.attention_update_norm, &layer.feed_forward_update_norm].into_iter().flatten() {
+            norm(&mut push, name, width);
+        }
     }
     if let Some(name) = &stack.final_norm {
         norm(&mut push, name, width);
     }
     list
-}
-
-/// Fresh weights as in transformers' T5, whose factors make up for the scores that are not divided.
-fn t5_std(config: &T5Config, name: &str, inputs: usize) -> f32 {
-    let factor = if name.ends_with("SelfAttention.q") { config.d_kv } else { 1 };
-    if name == "shared.weight" { 1.0 } else { 1.0 / ((inputs * factor) as f32).sqrt() }
 }
 
 fn static_embedding(c: &StaticConfig) -> Vec<WeightSpec> {

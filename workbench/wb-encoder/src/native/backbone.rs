@@ -1,4 +1,4 @@
-//! What stands around a transformer's passes on the CPU: batches cut into groups, threads, pooling, and sums in a fixed order.
+//! Surroundings of a transformer's passes on the CPU: batches cut into groups, threads, pooling, and sums in a fixed order.
 
 use ndarray::Array2;
 use rayon::prelude::*;

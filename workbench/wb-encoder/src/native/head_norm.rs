@@ -1,6 +1,6 @@
 //! Normalization of each head's query or key by its mean square (QK-norm).
 
-use super::{lane::Lane, linear::AdaptedWeights, pool::sized};
+use super::pool::sized;
 use crate::{
     kernels::{
         normalize::Normalized,
@@ -49,18 +49,17 @@ impl HeadColumns {
         self.put(rows, normalized);
     }
 
-    /// From the gradient at the normalized heads to that at the heads, in place.
+    /// From the gradient at the normalized heads to that at the heads, in place; the weight's is added to `wanted`.
     pub fn backward(
         self,
         rows: &mut [f32],
-        weights: &AdaptedWeights,
-        place: usize,
+        weight: &[f32],
         kept: &Normalized,
-        lane: &mut Lane,
+        wanted: Option<&mut [f32]>,
         scratch: &mut HeadNormScratch,
     ) {
         let gradient = self.take(rows, &mut scratch.taken);
-        rms_backward(gradient, kept, weights.values(place), lane.wanted(place));
+        rms_backward(gradient, kept, weight, wanted);
         self.put(rows, gradient);
     }
 

@@ -14,6 +14,8 @@ pub struct TableRows {
     pub place: usize,
     /// Its row for each token, in the batch's order.
     pub rows: Vec<usize>,
+    /// Factor of its vectors.
+    pub factor: f32,
 }
 
 /// The gradient at the sum of the embeddings, `[tokens of the batch, width]`; empty where no table trains.
@@ -54,7 +56,8 @@ impl Surface {
         if self.rows.is_empty() {
             return;
         }
-        for TableRows { place, rows } in tables.into_iter().filter(|table| parameters.at(table.place).trainable) {
+        for TableRows { place, rows, factor } in tables.into_iter().filter(|table| parameters.at(table.place).trainable)
+        {
             // One task a row of the table: all tokens of that row, in order.
             let mut tokens_of: Vec<Vec<u32>> = vec![Vec::new(); parameters.at(place).shape[0]];
             for (token, row) in rows.into_iter().enumerate() {
@@ -62,7 +65,7 @@ impl Surface {
             }
             gradients.at_mut(place).par_chunks_mut(self.width).zip(tokens_of).for_each(|(gradient, tokens)| {
                 for token in tokens {
-                    vector::add_scaled(gradient, 1.0, &self.rows[token as usize * self.width..][..self.width]);
+                    vector::add_scaled(gradient, factor, &self.rows[token as usize * self.width..][..self.width]);
                 }
             });
         }

@@ -10,13 +10,15 @@ use crate::{
     batch::TokenBatch,
     burn_backbone::BurnBackbone,
     lora::{self, LoraConfig},
-    models::{Architecture, BertConfig, Model, StaticConfig, T5Config, bert_config::Activation},
+    models::{Activation, Architecture, BertConfig, Model, StaticConfig, T5Config, TransformerSizes},
     parameters::{Gradients, Parameters},
     pooling::Pooling,
 };
 
 fn bert(activation: Activation, first_position: usize, dropout: f64) -> Architecture {
-    Architecture::Bert(BertConfig { num_hidden_layers: 3, first_position, activation, ..BertConfig::tiny(dropout) })
+    let tiny = BertConfig::tiny(dropout);
+    let sizes = TransformerSizes { num_hidden_layers: 3, ..tiny.sizes };
+    Architecture::Bert(BertConfig { sizes, first_position, activation, ..tiny })
 }
 
 /// Heads whose width is not the stream's, and few buckets, so that texts of the batch reach the last.

@@ -164,12 +164,14 @@ pub fn sample_batch(tokenizer: &Tokenizer, max_tokens: usize) -> Result<TokenBat
 /// A model to test a device with where none is at hand: a fresh BERT, MiniLM's width, two layers, and 16 texts for it.
 pub fn made_up_model() -> (Model, TokenBatch) {
     let architecture = Architecture::Bert(crate::models::BertConfig {
-        vocab_size: 1000,
-        hidden_size: 384,
-        num_hidden_layers: 2,
-        num_attention_heads: 12,
-        intermediate_size: 1536,
-        max_position_embeddings: 128,
+        sizes: crate::models::TransformerSizes {
+            vocab_size: 1000,
+            hidden_size: 384,
+            num_hidden_layers: 2,
+            num_attention_heads: 12,
+            intermediate_size: 1536,
+            max_position_embeddings: 128,
+        },
         type_vocab_size: 2,
         layer_norm_eps: 1e-12,
         first_position: 0,

@@ -42,8 +42,13 @@ pub struct Loaded {
 }
 
 /// Reads the weights `expected` from files of 32- or 16-bit floats, each of which has some of them: files of safetensors,
-/// or such that `torch.save` wrote, of which nothing but tensors is read. `rename` gives our name for a file's.
-pub fn read<P: AsRef<Path>>(paths: &[P], expected: &[WeightSpec], rename: &dyn Fn(&str) -> String) -> Result<Loaded> {
+/// or such that `torch.save` wrote, of which nothing but tensors is read. `rename` gives our name for a file's,
+/// or those of its parts, which have as many of its rows each.
+pub fn read<P: AsRef<Path>>(
+    paths: &[P],
+    expected: &[WeightSpec],
+    rename: &dyn Fn(&str) -> Vec<String>,
+) -> Result<Loaded> {
     let mut picker = Picker::new(expected, rename);
     for path in paths.iter().map(AsRef::as_ref) {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
@@ -60,6 +65,11 @@ pub fn read<P: AsRef<Path>>(paths: &[P], expected: &[WeightSpec], rename: &dyn F
     picker.finish(&place)
 }
 
+/// Our name for a file's tensor where a file was written with ours.
+pub fn as_named(name: &str) -> Vec<String> {
+    vec![name.to_owned()]
+}
+
 /// True where a file is to be read as torch's own.
 fn is_torch(path: &Path, bytes: &[u8]) -> bool {
     torch::is_archive(bytes) || path.extension().is_some_and(|extension| extension == "bin")
@@ -68,15 +78,30 @@ fn is_torch(path: &Path, bytes: &[u8]) -> bool {
 /// Takes the expected weights out of all tensors of some files, a file at a time.
 struct Picker<'a> {
     expected: &'a [WeightSpec],
-    rename: &'a dyn Fn(&str) -> String,
+    rename: &'a dyn Fn(&str) -> Vec<String>,
     /// Places of the expected weights, by our names.
     places: HashMap<&'a str, usize>,
     taken: Vec<Option<Taken>>,
-    /// What is wrong with weights that were found, by their places.
+    /// Errors of weights that were found, by their places.
     wrong: BTreeMap<usize, Error>,
     ignored: Vec<String>,
     /// Tensors that nothing expects, by our names: their file, name and shape.
     strange: BTreeMap<String, (PathBuf, String, Vec<usize>)>,
+}
+
+/// A tensor with its name and our name for it, or its parts with ours for each. One that cannot be parted is left whole.
+fn parts<'d, 'n>(name: &'n str, view: &TensorView<'d>, ours: Vec<String>) -> Vec<(&'n str, String, TensorView<'d>)> {
+    let (shape, data, n) = (view.shape(), view.data(), ours.len());
+    if n > 1 && shape.first().is_some_and(|rows| rows.is_multiple_of(n)) {
+        let of_part = [&[shape[0] / n], &shape[1..]].concat();
+        let bytes = data.len() / n;
+        let cut = |at: usize| TensorView::new(view.dtype(), of_part.clone(), &data[at * bytes..][..bytes]);
+        let all: Option<Vec<TensorView<'d>>> = (0..n).map(|at| cut(at).ok()).collect();
+        if let Some(views) = all {
+            return ours.into_iter().zip(views).map(|(ours, view)| (name, ours, view)).collect();
+        }
+    }
+    ours.into_iter().take(1).map(|ours| (name, ours, view.clone())).collect()
 }
 
 /// A weight that was found.
@@ -87,7 +112,7 @@ struct Taken {
 }
 
 impl<'a> Picker<'a> {
-    fn new(expected: &'a [WeightSpec], rename: &'a dyn Fn(&str) -> String) -> Self {
+    fn new(expected: &'a [WeightSpec], rename: &'a dyn Fn(&str) -> Vec<String>) -> Self {
         let places = expected.iter().enumerate().map(|(at, spec)| (spec.name.as_str(), at)).collect();
         let taken = expected.iter().map(|_| None).collect();
         let (wrong, strange) = (BTreeMap::new(), BTreeMap::new());
@@ -95,9 +120,9 @@ impl<'a> Picker<'a> {
     }
 
     fn take(&mut self, path: &Path, mut tensors: Vec<(&str, TensorView<'_>)>) -> Result<()> {
+        let rename = self.rename;
         tensors.sort_by(|one, other| one.0.cmp(other.0));
-        for (name, view) in tensors {
-            let ours = (self.rename)(name);
+        for (name, ours, view) in tensors.iter().flat_map(|(name, view)| parts(name, view, rename(name))) {
             let Some(place) = self.places.get(ours.as_str()).copied() else {
                 if is_ignored(&ours) {
                     self.ignored.push(name.to_owned());
@@ -208,33 +233,6 @@ pub fn read_all(path: &Path) -> Result<Vec<Parameter>> {
     Ok(all)
 }
 
-/// Our name for a tensor of a BERT or RoBERTa file: no `bert.` or `roberta.` in front,
-/// and no `gamma` and `beta`, which files converted from TensorFlow have.
-pub fn bert_name(name: &str) -> String {
-    let mut ours = name;
-    for prefix in ["0.auto_model.", "0.model.", "bert.", "roberta."] {
-        ours = ours.strip_prefix(prefix).unwrap_or(ours);
-    }
-    match ours.rsplit_once("LayerNorm.") {
-        Some((before, "gamma")) => format!("{before}LayerNorm.weight"),
-        Some((before, "beta")) => format!("{before}LayerNorm.bias"),
-        _ => ours.to_owned(),
-    }
-}
-
-/// Our name for a tensor of a T5 file: the token vectors are called by either of two names.
-pub fn t5_name(name: &str) -> String {
-    let ours =
-        ["0.auto_model.", "0.model."].iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
-    if ours == "encoder.embed_tokens.weight" { "shared.weight".to_owned() } else { ours.to_owned() }
-}
-
-/// Our name for a tensor of a file whose names begin with `model.` where a head stands beside the network.
-pub fn plain_name(name: &str) -> String {
-    let prefixes = ["0.auto_model.", "0.model.", "model."];
-    prefixes.iter().fold(name, |name, prefix| name.strip_prefix(prefix).unwrap_or(name)).to_owned()
-}
-
 /// True where a tensor, by our name for it, is one that an encoder does not use.
 pub(crate) fn is_ignored(name: &str) -> bool {
     IGNORED.iter().any(|ignored| if ignored.ends_with('.') { name.starts_with(ignored) } else { name == *ignored })
@@ -285,10 +283,6 @@ mod tests {
         Architecture::StaticEmbedding(StaticConfig { vocab_size: 5, dim: 3, weighted: true, positions: 0 })
     }
 
-    fn same(name: &str) -> String {
-        name.to_owned()
-    }
-
     fn parameter(name: &str, shape: &[usize], value: f32) -> Parameter {
         let values = vec![value; shape.iter().product()];
         Parameter { name: name.into(), shape: shape.to_vec(), values, trainable: true }
@@ -298,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         write(&path, weights.iter()).unwrap();
-        let error = read(&[&path], &bag().weights(), &same).unwrap_err();
+        let error = read(&[&path], &bag().weights(), &as_named).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(expected) && text.contains("model.safetensors"), "{text}");
     }
@@ -310,7 +304,7 @@ mod tests {
         let fresh = bag().fresh(Seed(3));
         let pooler = parameter("pooler.dense.weight", &[2, 2], 1.0);
         write(&path, fresh.iter().chain([&pooler])).unwrap();
-        let loaded = read(&[&path], &bag().weights(), &same).unwrap();
+        let loaded = read(&[&path], &bag().weights(), &as_named).unwrap();
         assert_eq!(loaded.parameters, fresh);
         assert_eq!(loaded.ignored, ["pooler.dense.weight"]);
     }
@@ -336,11 +330,11 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for bytes in [&whole[..whole.len() - 3], &whole[..20], b"", b"version https://git-lfs.github.com/spec/v1\n"] {
             std::fs::write(&path, bytes).unwrap();
-            let error = read(&[&path], &bag().weights(), &same).unwrap_err();
+            let error = read(&[&path], &bag().weights(), &as_named).unwrap_err();
             assert!(error.to_string().contains("is not a whole safetensors file"), "{error}");
             assert!(error.hint().is_some());
         }
-        let error = read(&[folder.path().join("none.safetensors")], &bag().weights(), &same).unwrap_err();
+        let error = read(&[folder.path().join("none.safetensors")], &bag().weights(), &as_named).unwrap_err();
         assert!(error.to_string().contains("cannot read"), "{error}");
     }
 
@@ -359,13 +353,13 @@ mod tests {
             let view = TensorView::new(dtype, vec![5], &bytes).unwrap();
             std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
             let spec = WeightSpec { name: "w".into(), shape: vec![5], init: crate::models::WeightInit::Zeros };
-            let loaded = read(&[&path], &[spec], &same).unwrap();
+            let loaded = read(&[&path], &[spec], &as_named).unwrap();
             assert_eq!(loaded.parameters.at(0).values, expected);
         }
         let view = TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap();
         std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
         let spec = WeightSpec { name: "w".into(), shape: vec![1], init: crate::models::WeightInit::Zeros };
-        let error = read(&[&path], &[spec], &same).unwrap_err();
+        let error = read(&[&path], &[spec], &as_named).unwrap_err();
         assert!(error.to_string().contains("has type I64, expected F32, F16 or BF16"), "{error}");
     }
 
@@ -376,7 +370,7 @@ mod tests {
         let fresh = bag().fresh(Seed(3));
         for dtype in [WeightType::F16, WeightType::Bf16] {
             write_as(&path, fresh.iter().map(|p| (p.name.clone(), p)), dtype).unwrap();
-            let loaded = read(&[&path], &bag().weights(), &same).unwrap();
+            let loaded = read(&[&path], &bag().weights(), &as_named).unwrap();
             let rounded = |p: &Parameter| p.values.iter().map(|v| dtype.rounded(*v)).collect::<Vec<f32>>();
             for (found, before) in loaded.parameters.iter().zip(fresh.iter()) {
                 assert_eq!(found.values, rounded(before), "{dtype} {}", before.name);
@@ -390,13 +384,5 @@ mod tests {
             "{error}"
         );
         assert_eq!(error.hint(), Some("write it as bf16 or f32"));
-    }
-
-    #[test]
-    fn hub_names_become_ours() {
-        assert_eq!(bert_name("bert.embeddings.LayerNorm.gamma"), "embeddings.LayerNorm.weight");
-        assert_eq!(bert_name("0.model.encoder.layer.0.output.dense.bias"), "encoder.layer.0.output.dense.bias");
-        assert_eq!(bert_name("roberta.encoder.layer.3.output.LayerNorm.beta"), "encoder.layer.3.output.LayerNorm.bias");
-        assert_eq!(bert_name("encoder.layer.0.output.dense.weight"), "encoder.layer.0.output.dense.weight");
     }
 }

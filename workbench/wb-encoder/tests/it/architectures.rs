@@ -14,7 +14,7 @@ use crate::{
     tokens::weights,
 };
 
-const NAMES: [&str; 3] = ["tiny-qwen2", "tiny-qwen3", "tiny-modernbert"];
+const NAMES: [&str; 5] = ["tiny-qwen2", "tiny-qwen3", "tiny-modernbert", "tiny-nomic", "tiny-gemma"];
 
 #[derive(Deserialize)]
 struct Golden {
@@ -45,26 +45,40 @@ fn load(name: &str) -> (Folder, Golden) {
 
 #[test]
 fn folders_say_what_they_are() {
-    for (name, described, pooling, query, notes) in [
+    for (name, described, pooling, prompts, notes) in [
         (
             "tiny-qwen2",
             "qwen2 3 × 24, 4 heads on 2",
             Pooling::Last,
-            "<instruct>Find code.\n<query>",
+            ["<instruct>Find code.\n<query>", ""],
             vec!["1 tensors not used: lm_head.weight", "no max_seq_length: texts are cut at 64 tokens"],
         ),
         (
             "tiny-qwen3",
             "qwen3 3 × 24, 4 heads on 2",
             Pooling::Last,
-            "Instruct: Given a question, retrieve code that answers it\nQuery:",
+            ["Instruct: Given a question, retrieve code that answers it\nQuery:", ""],
             vec!["no max_seq_length: texts are cut at 64 tokens"],
         ),
         (
             "tiny-modernbert",
             "modernbert 4 × 24, 4 heads",
             Pooling::Cls,
-            "",
+            ["", ""],
+            vec!["no max_seq_length: texts are cut at 64 tokens"],
+        ),
+        (
+            "tiny-nomic",
+            "nomic_bert 3 × 24, 4 heads",
+            Pooling::Cls,
+            ["Represent this query for searching relevant code: ", ""],
+            vec!["no max_seq_length: texts are cut at 64 tokens"],
+        ),
+        (
+            "tiny-gemma",
+            "gemma3 3 × 24, 4 heads on 2",
+            Pooling::Mean,
+            ["task: search result | query: ", "title: none | text: "],
             vec!["no max_seq_length: texts are cut at 64 tokens"],
         ),
     ] {
@@ -73,7 +87,7 @@ fn folders_say_what_they_are() {
         assert_eq!(architecture.describe(), described);
         assert_eq!((folder.model.pooling, folder.normalize), (pooling, true), "{name}");
         assert_eq!((architecture.max_tokens(), folder.max_tokens.document), (Some(256), 64), "{name}");
-        assert_eq!((folder.prompts.query.as_str(), folder.prompts.document.as_str()), (query, ""));
+        assert_eq!([folder.prompts.query.as_str(), folder.prompts.document.as_str()], prompts);
         assert_eq!(folder.notes, notes, "{name}");
     }
 }
@@ -93,17 +107,19 @@ fn check(name: &str, model: &Model, ids: &[Vec<u32>], states: &[Vec<f32>], gradi
     let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
     let rows: Vec<Vec<f32>> = states.iter().flat_map(|text| text.chunks(24).map(<[f32]>::to_vec)).collect();
     let expected = matrix(&rows);
+    let size = expected.iter().map(|x| f64::from(x.abs())).fold(0.0, f64::max);
+    let most = 1e-5 * size;
     for (path, backbone) in both(model) {
         let (_, tracked, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
         for found in [&tracked, &backbone.embed_tokens(&batch).unwrap()] {
             let (cosine, difference) = compare(found.view(), expected.view());
-            assert!(cosine >= 0.999999 && difference <= 2e-5, "{name} {path}: {cosine} {difference}");
+            assert!(cosine >= 0.999999 && difference <= most, "{name} {path}: {cosine} {difference} of {size}");
         }
         let mut row = 0;
         for text in ids {
             let alone = backbone.embed_tokens(&TokenBatch::new([text.as_slice()])).unwrap();
             let (_, difference) = compare(alone.view(), expected.slice(ndarray::s![row..row + text.len(), ..]));
-            assert!(difference <= 2e-5, "{name} {path}, {} tokens: {difference}", text.len());
+            assert!(difference <= most, "{name} {path}, {} tokens: {difference} of {size}", text.len());
             row += text.len();
         }
         let mut found = Gradients::zeros(backbone.parameters());
@@ -117,7 +133,7 @@ fn check(name: &str, model: &Model, ids: &[Vec<u32>], states: &[Vec<f32>], gradi
             worst = worst.max(error);
         }
         let (_, difference) = compare(tracked.view(), expected.view());
-        eprintln!("{name} {path}: states differ by {difference:.1e}, gradients by {worst:.1e} of their size");
+        eprintln!("{name} {path}: states differ by {:.1e}, gradients by {worst:.1e} of their size", difference / size);
     }
 }
 
@@ -126,6 +142,38 @@ fn states_and_gradients_are_those_of_transformers() {
     for name in NAMES {
         let (folder, golden) = load(name);
         check(name, &folder.model, &golden.lengths_ids, &golden.states, &golden.gradients);
+    }
+}
+
+#[derive(Deserialize)]
+struct LongText {
+    mean: Vec<f32>,
+    states: BTreeMap<usize, Vec<f32>>,
+}
+
+/// Texts much longer than the blocks that attention is computed in, and than any window.
+#[test]
+fn states_of_long_texts_are_those_of_transformers() {
+    for name in NAMES {
+        let golden: BTreeMap<usize, LongText> = golden_json(&format!("{name}-long.json"));
+        let place = copy(name);
+        let places = r#""max_position_embeddings": 256"#;
+        edit(&place.path().join("config.json"), places, r#""max_position_embeddings": 8192"#);
+        let folder = Folder::read(place.path()).unwrap();
+        let vocabulary = folder.model.architecture.vocab_size();
+        let encoder = cpu(folder);
+        for (length, expected) in golden {
+            let ids: Vec<u32> = (0..length).map(|at| ((17 + 31 * at + at * at) % vocabulary) as u32).collect();
+            let states = encoder.backbone().embed_tokens(&TokenBatch::new([ids.as_slice()])).unwrap();
+            let mean = states.mean_axis(ndarray::Axis(0)).unwrap();
+            let rows = expected.states.iter().map(|(row, expected)| (states.row(*row), expected));
+            for (found, expected) in rows.chain([(mean.view(), &expected.mean)]) {
+                let size = expected.iter().map(|x| x.abs()).fold(0f32, f32::max);
+                let differences = found.iter().zip(expected).map(|(a, b)| (a - b).abs());
+                let worst = differences.fold(0f32, f32::max);
+                assert!(worst <= 1e-4 * size, "{name}, {length} tokens: {worst} of {size}");
+            }
+        }
     }
 }
 
@@ -174,6 +222,8 @@ fn targets_are_named_as_in_peft() {
     for (name, number, targets) in [
         ("tiny-qwen3", 21, "down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj"),
         ("tiny-modernbert", 16, "Wi, Wo, Wqkv"),
+        ("tiny-nomic", 21, "down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj"),
+        ("tiny-gemma", 21, "down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj"),
     ] {
         let mut folder = tiny(name);
         let all: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": "all-linear"}"#).unwrap();
@@ -190,6 +240,8 @@ fn written_folders_give_the_same_embeddings() {
         ("tiny-qwen2", r#"["q_proj", "v_proj", "down_proj"]"#),
         ("tiny-qwen3", r#""all-linear""#),
         ("tiny-modernbert", r#"["Wqkv", "mlp.Wo"]"#),
+        ("tiny-nomic", r#"["q_proj", "k_proj", "mlp.down_proj"]"#),
+        ("tiny-gemma", r#""all-linear""#),
     ] {
         let (mut folder, golden_file) = load(name);
         let texts: Vec<&str> = golden_file.texts.iter().map(String::as_str).collect();
@@ -212,6 +264,49 @@ fn written_folders_give_the_same_embeddings() {
                 same(found.view(), expected.view(), 1e-5, (name, format, side));
             }
         }
+    }
+}
+
+/// `config.json` as repositories of the NomicBERTs have it, from before transformers knew them; their weights are named
+/// as in the golden folder.
+fn older_nomic() -> serde_json::Value {
+    serde_json::json!({
+        "model_type": "nomic_bert", "auto_map": {"AutoModel": "nomic-ai/nomic-bert-2048--modeling_hf_nomic_bert.NomicBertModel"},
+        "activation_function": "swiglu", "attn_pdrop": 0.0, "causal": false, "layer_norm_epsilon": 1e-12,
+        "max_trained_positions": 200, "mlp_fc1_bias": false, "mlp_fc2_bias": false, "n_embd": 24, "n_head": 4,
+        "n_inner": 40, "n_layer": 3, "n_positions": 256, "pad_vocab_size_multiple": 1, "parallel_block": false,
+        "prenorm": false, "qkv_proj_bias": false, "resid_pdrop": 0.0, "rotary_emb_base": 1000,
+        "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false, "rotary_emb_scale_base": null,
+        "rotary_scaling_factor": null, "type_vocab_size": 2, "use_rms_norm": false, "vocab_size": 201,
+    })
+}
+
+#[test]
+fn the_older_form_of_a_nomic_bert_is_the_same_model() {
+    let place = copy("tiny-nomic");
+    let file = place.path().join("config.json");
+    let read = |key: &str, value: serde_json::Value| {
+        let mut config = older_nomic();
+        config[key] = value;
+        fs::write(&file, config.to_string()).unwrap();
+        Folder::read(place.path())
+    };
+    let newer = tiny("tiny-nomic");
+    assert_eq!(read("causal", false.into()).unwrap().model, newer.model);
+    // Longer texts would be scaled.
+    let scaled = read("rotary_scaling_factor", 2.into()).unwrap();
+    assert_eq!(scaled.model.architecture.max_tokens(), Some(200));
+    // Rows beyond the vocabulary's are there for speed alone.
+    assert!(read("pad_vocab_size_multiple", 64.into()).unwrap_err().to_string().contains("expected [256, 24]"));
+    for (key, value, expected) in [
+        ("prenorm", true.into(), "has prenorm true, expected false"),
+        ("num_experts", 8.into(), "has num_experts"),
+        ("activation_function", "gelu".into(), "has activation_function `gelu`, expected swiglu or geglu"),
+        ("rotary_emb_fraction", 0.5.into(), "expected heads that turn whole"),
+        ("n_head", 5.into(), "num_attention_heads: got 5"),
+    ] {
+        let error = read(key, value).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }
 
@@ -238,6 +333,14 @@ fn what_cannot_be_computed_is_refused_by_name() {
     refuse("tiny-qwen3", r#""head_dim": 8"#, r#""head_dim": "8""#, "has `head_dim` \"8\", expected a whole number");
     refuse("tiny-qwen3", ours, r#""model_type": "qwen4""#, "has model_type `qwen4`, expected one of bert, roberta");
     refuse("tiny-modernbert", r#""hidden_size": 24"#, r#""hidden_size": 28"#, "num_attention_heads: got 4");
+    refuse(
+        "tiny-gemma",
+        r#""attn_logit_softcapping": null"#,
+        r#""attn_logit_softcapping": 50.0"#,
+        "attn_logit_softcapping 50",
+    );
+    refuse("tiny-gemma", r#""full_attention""#, r#""linear_attention""#, "has layer_types");
+    refuse("tiny-gemma", r#""sliding_window": 16"#, r#""sliding_window": 0"#, "sliding_window: got 0");
     refuse(
         "tiny-modernbert",
         "\"full_attention\",\n    \"sliding_attention\",\n    \"sliding_attention\"",

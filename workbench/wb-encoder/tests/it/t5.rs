@@ -6,7 +6,8 @@ use serde::Deserialize;
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
     Architecture, ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, TokenBatch, Tokenizer, Upstream,
-    export, models::T5Config,
+    export,
+    models::{T5Config, Transformer},
 };
 
 use crate::{

@@ -105,6 +105,9 @@ const TEXTS: [&str; 32] = [
     "Reads a comma separated file, skips the header, converts the second column to floating point numbers, ignores the rows in which that fails, computes the mean and the standard deviation of the others, and prints both with two digits after the point; a file that does not exist is an error that names it, and an empty one gives no numbers at all. Reads a comma separated file, skips the header, converts the second column to floating point numbers, ignores the rows in which that fails, computes the mean and the standard deviation of the others, and prints both with two digits after the point; a file that does not exist is an error that names it, and an empty one gives no numbers at all. Reads a comma separated file again, and again, and again, until there is nothing more to read from it, whatever that may have been.",
 ];
 
+/// Decoders and newer encoders, pooled as their folders say.
+const OTHERS: [&str; 5] = ["tiny-qwen2", "tiny-qwen3", "tiny-modernbert", "tiny-nomic", "tiny-gemma"];
+
 /// Writes an encoder, and the job to open it with embeddings of what was read back.
 fn job(kind: &str, name: &str, source: &Folder, config: &ExportConfig, to: &Path, base: &Path) -> Value {
     export(source, config, &|_| String::new(), to).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -159,7 +162,10 @@ fn adapters_are_equal_in_peft() {
         r#"{"rank": 3, "targets": ".*SelfAttention\\.[qv]", "rank_pattern": {"block\\.0\\..*": 2}, "modules_to_save": ["1.layer_norm"]}"#,
     ];
     let mut jobs = Vec::new();
-    for (model, configs) in [("tiny-bert", &configs[..]), ("tiny-roberta", &configs), ("tiny-t5", &of_t5)] {
+    let all = [r#"{"rank": 4, "alpha": 6.5, "targets": "all-linear"}"#];
+    let of_others = OTHERS.map(|model| (model, &all[..]));
+    let of_first = [("tiny-bert", &configs[..]), ("tiny-roberta", &configs), ("tiny-t5", &of_t5)];
+    for (model, configs) in of_first.into_iter().chain(of_others) {
         for (number, config) in configs.iter().enumerate() {
             let base = golden().join(model);
             let source = adapted(Folder::read(&base).unwrap(), config);
@@ -201,6 +207,10 @@ fn folders_are_equal_in_sentence_transformers() {
                 source.model.pooling = pooling;
                 push(&format!("{format}-{model}-{pooling:?}"), &source, config(WeightType::F32));
             }
+        }
+        for model in OTHERS {
+            let source = Folder::read(&golden().join(model)).unwrap();
+            push(&format!("{format}-{model}"), &source, config(WeightType::F32));
         }
         for (name, weighted, positions, special) in [
             ("bag", false, 0, false),

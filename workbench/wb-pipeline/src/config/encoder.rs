@@ -6,7 +6,7 @@ use wb_core::{EncoderRef, Error, Result};
 use wb_encoder::{
     Architecture, LateInteractionConfig, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
-    models::{BertConfig, StaticConfig, bert_config::Activation},
+    models::{Activation, BertConfig, StaticConfig, TransformerSizes},
 };
 
 /// Encoder to train.
@@ -115,12 +115,14 @@ impl EncoderConfig {
                 positions: choice.positions,
             })),
             ModelChoice::Transformer(choice) => Some(Architecture::Bert(BertConfig {
-                vocab_size,
-                hidden_size: choice.hidden_size,
-                num_hidden_layers: choice.layers,
-                num_attention_heads: choice.heads,
-                intermediate_size: choice.intermediate_size,
-                max_position_embeddings: choice.positions,
+                sizes: TransformerSizes {
+                    vocab_size,
+                    hidden_size: choice.hidden_size,
+                    num_hidden_layers: choice.layers,
+                    num_attention_heads: choice.heads,
+                    intermediate_size: choice.intermediate_size,
+                    max_position_embeddings: choice.positions,
+                },
                 type_vocab_size: 1,
                 layer_norm_eps: 1e-12,
                 first_position: 0,

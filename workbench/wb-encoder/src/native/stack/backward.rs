@@ -135,6 +135,9 @@ impl NativeStack {
         // W2
         let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.output);
         let d_out = dropped_copy(g, mask, pass, width, sized(update, t * width));
+        if let Some(norm) = &places.feed_forward_update_norm {
+            self.normalize_backward(d_out, &tape.feed_forward_update_norm, norm, lane);
+        }
         let linear = &places.output;
         let d_activated = sized(wide_buffer, t * wide);
         packs.output.backward(&[linear], parameters, t, d_out, d_activated, false);
@@ -219,6 +222,9 @@ impl NativeStack {
         // Wo
         let mask = layer_mask(pass.dropout, layer, ATTENTION_OUTPUT, self.stack.dropout.attention_output);
         let d_out = dropped_copy(g, mask, pass, width, sized(update, t * width));
+        if let Some(norm) = &places.attention_update_norm {
+            self.normalize_backward(d_out, &tape.attention_update_norm, norm, lane);
+        }
         let linear = &places.attention_output;
         let d_context = sized(context, t * queries);
         packs.attention_output.backward(&[linear], parameters, t, d_out, d_context, false);
@@ -243,7 +249,7 @@ impl NativeStack {
         }
         if let Some(norms) = places.head_norms {
             for ((columns, place), kept) in HeadColumns::both(sizes).into_iter().zip(norms).zip(&tape.head_norms) {
-                columns.backward(d_qkv, weights, place, kept, lane, head_scratch);
+                columns.backward(d_qkv, self.norm_weight(place), kept, lane.wanted(place), head_scratch);
             }
         }
         let norm = self.norm_before(layer);

@@ -38,9 +38,9 @@ pub struct StackScratch {
     pub projections: Vec<f32>,
     pub context: Vec<f32>,
     pub update: Vec<f32>,
-    /// What comes into the feed-forward part's activation, and its gate.
+    /// Input of the feed-forward part's activation, and its gate.
     pub inner: Vec<f32>,
-    /// What goes out of them, `[tokens, wide]`.
+    /// Output of both, `[tokens, wide]`.
     pub wide: Vec<f32>,
     pub attention: AttentionScratch,
     pub adapter: AdapterScratch,
@@ -102,7 +102,7 @@ impl NativeStack {
         let GroupPass { batch, group, dropout } = pass;
         let width = self.stack.width;
         let table = |place: Option<usize>| place.map(|place| self.weights.values(place));
-        let words = self.weights.values(self.places.words);
+        let (words, scale) = (self.weights.values(self.places.words), self.stack.word_scale as f32);
         let (positions, token_types) = (table(self.places.positions), table(self.places.token_types));
         let first_position = self.stack.positions.as_ref().map_or(0, |positions| positions.first);
         let stream = sized(&mut scratch.stream, group.tokens.len() * width);
@@ -111,6 +111,9 @@ impl NativeStack {
             let first = batch.offsets()[text];
             for (place, (id, row)) in batch.text(text).iter().zip(&mut rows).enumerate() {
                 row.copy_from_slice(&words[*id as usize * width..][..width]);
+                if scale != 1.0 {
+                    row.iter_mut().for_each(|x| *x *= scale);
+                }
                 let of_type = types.get(first + place).map_or(0, |one| *one as usize);
                 let of_place = first_position + place;
                 for (table, at) in [(token_types, of_type), (positions, of_place)] {
@@ -125,7 +128,7 @@ impl NativeStack {
         pass.drop(Mask::new(dropout, EMBEDDINGS, self.stack.dropout.embeddings), stream, width);
     }
 
-    /// What layers add to scores, and how they turn queries and keys, for texts as long as the group's.
+    /// Numbers that layers add to scores, and turns of queries and keys, for texts as long as the group's.
     pub(super) fn place(&self, pass: GroupPass<'_>, scratch: &mut StackScratch) {
         let longest = longest(pass);
         if let (Some(place), Some(table)) = (self.places.distances, &self.stack.distances) {
@@ -152,6 +155,7 @@ impl NativeStack {
     }
 
     /// Before: `x += drop(Wo·attention(Wqkv·norm(x)) + bo)`. After: `x = norm(x + drop(Wo·attention(Wqkv·x) + bo))`.
+    /// The update may have a normalization of its own before dropout.
     fn attention(
         &self,
         pass: GroupPass<'_>,
@@ -206,7 +210,7 @@ impl NativeStack {
         if let Some(norms) = places.head_norms {
             let epsilon = self.stack.epsilon as f32;
             for ((columns, place), keep) in HeadColumns::both(self.stack.heads).into_iter().zip(norms).zip(kept_norms) {
-                columns.normalize(qkv, weights.values(place), epsilon, keep, head_scratch);
+                columns.normalize(qkv, self.norm_weight(place), epsilon, keep, head_scratch);
             }
         }
         if let Some(turn) = self.turn_of[layer] {
@@ -219,8 +223,14 @@ impl NativeStack {
         let linear = &places.attention_output;
         packs.attention_output.forward(t, context, out, false);
         weights.add_adapter(linear, pass, context, out, width, adapter);
+        let mut bias = weights.bias(linear);
+        if let Some(norm) = &places.attention_update_norm {
+            let keep = tape.as_deref_mut().map(|tape| &mut tape.attention_update_norm);
+            self.add_and_normalize(out, &[], bias, norm, keep, unit);
+            bias = &[];
+        }
         let mask = layer_mask(pass.dropout, layer, ATTENTION_OUTPUT, self.stack.dropout.attention_output);
-        let bias = drop_update(out, weights.bias(linear), pass, mask, width);
+        let bias = drop_update(out, bias, pass, mask, width);
         match (self.stack.order, &places.attention_norm) {
             (NormOrder::After, Some(norm)) => {
                 let keep = tape.map(|tape| &mut tape.attention_norm);
@@ -231,6 +241,7 @@ impl NativeStack {
     }
 
     /// Before: `x += drop(W2·act(W1·norm(x) + b1) + b2)`. After: `x = norm(x + drop(W2·act(W1·x + b1) + b2))`.
+    /// The update may have a normalization of its own before dropout.
     fn feed_forward(
         &self,
         pass: GroupPass<'_>,
@@ -283,8 +294,14 @@ impl NativeStack {
         let linear = &places.output;
         packs.output.forward(t, activated, out, false);
         weights.add_adapter(linear, pass, activated, out, width, adapter);
+        let mut bias = weights.bias(linear);
+        if let Some(norm) = &places.feed_forward_update_norm {
+            let keep = tape.as_deref_mut().map(|tape| &mut tape.feed_forward_update_norm);
+            self.add_and_normalize(out, &[], bias, norm, keep, unit);
+            bias = &[];
+        }
         let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.output);
-        let bias = drop_update(out, weights.bias(linear), pass, mask, width);
+        let bias = drop_update(out, bias, pass, mask, width);
         match self.stack.order {
             NormOrder::Before => add(stream, out, bias),
             NormOrder::After => {

@@ -10,6 +10,8 @@ mod tape;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 pub use self::{forward::StackScratch, pairs::PairBackbone, tape::GroupTape};
@@ -22,7 +24,8 @@ use crate::{
     batch::TokenBatch,
     dropout::{ATTENTION, SITES},
     error::Result,
-    models::stack::{NormOrder, Rotary, Stack},
+    models::stack::{NormKind, NormOrder, Rotary, Stack},
+    parameters::Parameters,
 };
 
 /// A transformer with its weights packed for the kernels.
@@ -33,10 +36,12 @@ pub struct NativeStack {
     packs: Vec<LayerPacks>,
     /// The ways in which layers turn queries and keys.
     turns: Vec<Rotary>,
-    /// Of each layer, which of them it is.
+    /// Place in `turns` of each layer's way.
     turn_of: Vec<Option<usize>>,
-    /// What normalizations add that have nothing to add.
+    /// Shift of normalizations that have none.
     zeros: Vec<f32>,
+    /// Weights of normalizations by their places, where those kept are differences from one.
+    from_one: BTreeMap<usize, Vec<f32>>,
 }
 
 impl NativeStack {
@@ -55,7 +60,8 @@ impl NativeStack {
             }));
         }
         let zeros = vec![0.0; stack.width];
-        Ok(Self { stack, weights, places, packs, turns, turn_of, zeros })
+        let from_one = from_one(&stack, &places, &weights.parameters);
+        Ok(Self { stack, weights, places, packs, turns, turn_of, zeros, from_one })
     }
 
     /// Width of the token states.
@@ -82,6 +88,7 @@ impl NativeStack {
     pub fn refresh(&mut self) -> Result<()> {
         let Self { stack, weights: AdaptedWeights { parameters, .. }, places, packs, .. } = self;
         *places = StackPlaces::find(stack, parameters)?;
+        self.from_one = from_one(stack, places, parameters);
         packs.par_iter_mut().zip(&places.layers).for_each(|(packs, layer)| packs.refresh(layer, parameters));
         Ok(())
     }
@@ -89,13 +96,13 @@ impl NativeStack {
     /// The tables whose gradients are added row by row, with the row of each token of a batch.
     pub fn table_rows(&self, batch: &TokenBatch) -> Vec<TableRows> {
         let words = batch.ids().iter().map(|id| *id as usize).collect();
-        let mut rows = vec![TableRows { place: self.places.words, rows: words }];
+        let mut rows = vec![TableRows { place: self.places.words, rows: words, factor: self.stack.word_scale as f32 }];
         if let (Some(place), Some(table)) = (self.places.positions, &self.stack.positions) {
             let positions = batch.texts().flat_map(|text| 0..text.len()).map(|place| place + table.first).collect();
-            rows.push(TableRows { place, rows: positions });
+            rows.push(TableRows { place, rows: positions, factor: 1.0 });
         }
         if let Some(place) = self.places.token_types {
-            rows.push(TableRows { place, rows: vec![0; batch.ids().len()] });
+            rows.push(TableRows { place, rows: vec![0; batch.ids().len()], factor: 1.0 });
         }
         rows
     }
@@ -118,6 +125,15 @@ impl NativeStack {
         let mask = layer_mask(dropout, layer, ATTENTION, self.stack.dropout.attention);
         Heads { sizes: self.stack.heads, reach: self.stack.layers[layer].reach, mask }
     }
+}
+
+/// Weights of all normalizations as they scale, where those kept are differences from one.
+fn from_one(stack: &Stack, places: &StackPlaces, parameters: &Parameters) -> BTreeMap<usize, Vec<f32>> {
+    if stack.norm != (NormKind::Rms { from_one: true }) {
+        return BTreeMap::new();
+    }
+    let scales = |place: usize| parameters.at(place).values.iter().map(|value| 1.0 + value).collect();
+    places.norm_weights().map(|place| (place, scales(place))).collect()
 }
 
 /// Dropout at a place of a layer.

@@ -21,7 +21,7 @@ impl NativeStack {
         keep: Option<&mut Normalized>,
     ) {
         match self.stack.norm {
-            NormKind::Rms => rms_normalize(unit, stream, self.weights.values(places.weight), self.epsilon(), keep),
+            NormKind::Rms { .. } => rms_normalize(unit, stream, self.norm_weight(places.weight), self.epsilon(), keep),
             NormKind::Layer { .. } => {
                 unit.copy_from_slice(stream);
                 self.add_and_normalize(unit, &[], &[], places, keep, &mut Vec::new());
@@ -44,7 +44,7 @@ impl NativeStack {
                 let (weight, shift) = (self.weights.values(places.weight), self.shift(places));
                 add_and_normalize(stream, update, bias, weight, shift, self.epsilon(), keep);
             }
-            NormKind::Rms => {
+            NormKind::Rms { .. } => {
                 add(stream, update, bias);
                 let before = sized(buffer, stream.len());
                 before.copy_from_slice(stream);
@@ -55,20 +55,25 @@ impl NativeStack {
 
     /// The normalized stream again, from what was kept.
     pub(super) fn restore(&self, output: &mut [f32], kept: &Normalized, places: &NormPlaces) {
-        let weight = self.weights.values(places.weight);
+        let weight = self.norm_weight(places.weight);
         match self.stack.norm {
-            NormKind::Rms => rms_restore(output, kept, weight),
+            NormKind::Rms { .. } => rms_restore(output, kept, weight),
             NormKind::Layer { .. } => restore(output, kept, weight, self.shift(places)),
         }
     }
 
     /// From the gradient at a normalization's output to that at its input, in place.
     pub(super) fn normalize_backward(&self, g: &mut [f32], kept: &Normalized, places: &NormPlaces, lane: &mut Lane) {
-        let weight = self.weights.values(places.weight);
+        let weight = self.norm_weight(places.weight);
         match self.stack.norm {
-            NormKind::Rms => rms_backward(g, kept, weight, lane.wanted(places.weight)),
+            NormKind::Rms { .. } => rms_backward(g, kept, weight, lane.wanted(places.weight)),
             NormKind::Layer { .. } => normalize_backward(g, kept, weight, lane.wanted_norm(places)),
         }
+    }
+
+    /// The weight of a normalization, as it scales.
+    pub(super) fn norm_weight(&self, place: usize) -> &[f32] {
+        self.from_one.get(&place).map_or_else(|| self.weights.values(place), Vec::as_slice)
     }
 
     fn shift(&self, places: &NormPlaces) -> &[f32] {

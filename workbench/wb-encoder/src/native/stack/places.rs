@@ -24,12 +24,14 @@ pub struct StackPlaces {
 pub struct LayerPlaces {
     pub attention_norm: Option<NormPlaces>,
     pub projections: Vec<LinearPlaces>,
-    /// Of queries, and of keys.
+    /// Norms of queries, and of keys.
     pub head_norms: Option<[usize; 2]>,
     pub attention_output: LinearPlaces,
+    pub attention_update_norm: Option<NormPlaces>,
     pub feed_forward_norm: NormPlaces,
     pub inner: Vec<LinearPlaces>,
     pub output: LinearPlaces,
+    pub feed_forward_update_norm: Option<NormPlaces>,
 }
 
 impl LayerPlaces {
@@ -50,12 +52,24 @@ impl LayerPlaces {
 
     /// Weights that are no linear layer's.
     pub fn others(&self) -> impl Iterator<Item = usize> {
-        let norms = self.attention_norm.iter().chain([&self.feed_forward_norm]).flat_map(NormPlaces::all);
-        norms.chain(self.head_norms.into_iter().flatten())
+        self.norms().flat_map(NormPlaces::all).chain(self.head_norms.into_iter().flatten())
+    }
+
+    /// Normalizations of the stream, and of what is added to it.
+    fn norms(&self) -> impl Iterator<Item = &NormPlaces> {
+        let of_updates = self.attention_update_norm.iter().chain(&self.feed_forward_update_norm);
+        self.attention_norm.iter().chain([&self.feed_forward_norm]).chain(of_updates)
     }
 }
 
 impl StackPlaces {
+    /// Weights of all normalizations, the heads' among them.
+    pub fn norm_weights(&self) -> impl Iterator<Item = usize> {
+        let norms = self.layers.iter().flat_map(LayerPlaces::norms).chain(&self.embedding_norm).chain(&self.final_norm);
+        let heads = self.layers.iter().flat_map(|layer| layer.head_norms.into_iter().flatten());
+        norms.map(|norm| norm.weight).chain(heads)
+    }
+
     /// Finds every weight by name and checks its shape.
     pub fn find(stack: &Stack, parameters: &Parameters) -> Result<Self> {
         let find = Finder { parameters };
@@ -74,9 +88,11 @@ impl StackPlaces {
                 projections: all(&layer.projections)?,
                 head_norms,
                 attention_output: linear(&layer.attention_output)?,
+                attention_update_norm: layer.attention_update_norm.as_ref().map(norm).transpose()?,
                 feed_forward_norm: norm(&layer.feed_forward_norm)?,
                 inner: all(&layer.inner)?,
                 output: linear(&layer.output)?,
+                feed_forward_update_norm: layer.feed_forward_update_norm.as_ref().map(norm).transpose()?,
             })
         });
         let table = |name: &str, rows| find.weight(name, &[rows, width]);

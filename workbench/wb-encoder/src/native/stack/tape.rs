@@ -30,9 +30,11 @@ pub struct LayerTape {
     pub probabilities: Vec<f32>,
     /// The heads' outputs, `[tokens, queries]`; empty where nothing needs them.
     pub context: Vec<f32>,
+    pub attention_update_norm: Normalized,
     pub feed_forward_norm: Normalized,
     /// Input of the activation, `[tokens, wide]`; with a gate, both side by side, `[tokens, 2 · wide]`.
     pub inner: Vec<f32>,
+    pub feed_forward_update_norm: Normalized,
 }
 
 impl GroupTape {
@@ -77,7 +79,8 @@ impl GroupTape {
 impl LayerTape {
     fn numbers(&self) -> usize {
         let kept = [&self.projections, &self.probabilities, &self.context, &self.inner];
-        let norms = self.head_norms.iter().chain([&self.attention_norm, &self.feed_forward_norm]);
+        let of_updates = [&self.attention_update_norm, &self.feed_forward_update_norm];
+        let norms = self.head_norms.iter().chain([&self.attention_norm, &self.feed_forward_norm]).chain(of_updates);
         kept.into_iter().map(Vec::len).sum::<usize>() + norms.map(Normalized::numbers).sum::<usize>()
     }
 }

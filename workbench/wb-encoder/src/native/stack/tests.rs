@@ -6,7 +6,7 @@ use crate::{
     backbone::Backbone,
     batch::TokenBatch,
     lora::{self, LoraConfig},
-    models::{Activation, Architecture, BertConfig, T5Config},
+    models::{Activation, Architecture, BertConfig, T5Config, TransformerSizes},
     native::{
         backbone::{BatchTape, NativeBackbone},
         linear::AdaptedWeights,
@@ -39,12 +39,14 @@ fn numbers_per_token(backbone: &mut NativeBackbone, length: usize, checkpointing
 #[test]
 fn checkpointing_keeps_a_tenth_of_a_bert_and_less() {
     let architecture = Architecture::Bert(BertConfig {
-        vocab_size: 100,
-        hidden_size: 384,
-        num_hidden_layers: 6,
-        num_attention_heads: 12,
-        intermediate_size: 1536,
-        max_position_embeddings: 512,
+        sizes: TransformerSizes {
+            vocab_size: 100,
+            hidden_size: 384,
+            num_hidden_layers: 6,
+            num_attention_heads: 12,
+            intermediate_size: 1536,
+            max_position_embeddings: 512,
+        },
         type_vocab_size: 2,
         layer_norm_eps: 1e-12,
         first_position: 0,

@@ -125,8 +125,8 @@ struct Layers {
     context: f64,
     /// Normalizations before the first layer and after the last.
     norm: f64,
-    /// Numbers of the heads' own normalizations.
-    head_norms: f64,
+    /// Numbers of the normalizations of the heads, and of what is added to the stream.
+    other_norms: f64,
 }
 
 impl Layers {
@@ -140,6 +140,7 @@ impl Layers {
         });
         let (queries, keys) = stack.heads.widths();
         let norms = [&stack.embedding_norm, &stack.final_norm].into_iter().flatten().count();
+        let of_updates = [&layer.attention_update_norm, &layer.feed_forward_update_norm].into_iter().flatten().count();
         let of_heads = |_: &[String; 2]| queries + keys + stack.heads.count + stack.heads.shared;
         Self {
             count: stack.layers.len() as f64,
@@ -150,14 +151,14 @@ impl Layers {
             wide: (stack.wide * if stack.gated { 2 } else { 1 }) as f64,
             context: if learns { queries as f64 } else { 0.0 },
             norm: (norms * (stack.width + 1)) as f64,
-            head_norms: layer.head_norms.as_ref().map_or(0, of_heads) as f64,
+            other_norms: (layer.head_norms.as_ref().map_or(0, of_heads) + of_updates * (stack.width + 1)) as f64,
         }
     }
 
     /// Numbers of a layer's tape for a token of a text of so many: query, key and value, the heads' probabilities, their
     /// outputs, two normalizations and the input of the activation.
     fn tape(&self, length: f64) -> f64 {
-        let norms = 2.0 * (self.hidden + 1.0) + self.head_norms;
+        let norms = 2.0 * (self.hidden + 1.0) + self.other_norms;
         self.projections + self.heads * length + self.context + norms + self.wide
     }
 

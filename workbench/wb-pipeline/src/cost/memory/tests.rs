@@ -5,7 +5,7 @@ use wb_core::Seed;
 use wb_encoder::{
     LoraConfig, TokenizerConfig,
     folder::MaxTokens,
-    models::{Activation, BertConfig, StaticConfig, T5Config},
+    models::{Activation, BertConfig, StaticConfig, T5Config, TransformerSizes},
 };
 
 use super::*;
@@ -19,12 +19,14 @@ fn folder(architecture: Architecture) -> Folder {
 /// MiniLM's sizes with a small vocabulary.
 fn bert() -> Architecture {
     Architecture::Bert(BertConfig {
-        vocab_size: 300,
-        hidden_size: 384,
-        num_hidden_layers: 6,
-        num_attention_heads: 12,
-        intermediate_size: 1536,
-        max_position_embeddings: 128,
+        sizes: TransformerSizes {
+            vocab_size: 300,
+            hidden_size: 384,
+            num_hidden_layers: 6,
+            num_attention_heads: 12,
+            intermediate_size: 1536,
+            max_position_embeddings: 128,
+        },
         type_vocab_size: 2,
         layer_norm_eps: 1e-12,
         first_position: 0,

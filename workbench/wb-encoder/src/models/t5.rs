@@ -1,14 +1,21 @@
-//! Sizes of a T5 v1.1 encoder, as in the hub's `config.json`.
+//! The encoder of a T5 v1.1: XTR, sentence-T5 of that version.
 
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
-    bert_config::Activation,
+    Activation, HubKeys, Transformer,
     stack::{DistanceTable, HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Stack, StackDropout, StackLayer},
+    transformer_config::{HubTokens, without_wrappers},
 };
 use crate::error::{Result, expect_value};
+
+/// The activation before the gate.
+const ACTIVATION: &str = "gelu_new";
+/// transformers' name of a GELU in its tanh form with a gate.
+const GATED: &str = "gated-gelu";
 
 /// The encoder of a T5 v1.1 (Raffel et al. 2020, arXiv 1910.10683; gated GELU of Shazeer 2020, arXiv 2002.05202).
 /// Weights are named as in `model.safetensors`; no linear layer has a bias:
@@ -64,9 +71,92 @@ impl T5Config {
             furthest: self.relative_attention_max_distance,
         }
     }
+}
 
-    /// The network that these sizes describe.
-    pub fn stack(&self) -> Stack {
+impl Transformer for T5Config {
+    fn model_types() -> &'static [&'static str] {
+        &["t5"]
+    }
+
+    fn from_hub(hub: &HubKeys) -> Result<Self> {
+        hub.refuse_remote_code()?;
+        if hub.flag("is_decoder", false)? {
+            return Err(hub.refuse("has is_decoder true, expected an encoder", ""));
+        }
+        // transformers' default is the first version's.
+        let feed_forward = hub.text("feed_forward_proj", "relu")?;
+        if feed_forward != GATED {
+            return Err(hub.refuse(
+                format!("has feed_forward_proj `{feed_forward}`, expected {GATED}"),
+                "T5 v1.1 and what was made of it, such as XTR, have one; T5 v1.0 has not",
+            ));
+        }
+        let activation = hub.text("dense_act_fn", ACTIVATION)?;
+        if activation != ACTIVATION {
+            return Err(hub.refuse(format!("has dense_act_fn `{activation}`, expected {ACTIVATION}"), ""));
+        }
+        Ok(Self {
+            vocab_size: hub.size("vocab_size")?,
+            d_model: hub.size("d_model")?,
+            d_kv: hub.size("d_kv")?,
+            d_ff: hub.size("d_ff")?,
+            num_layers: hub.size("num_layers")?,
+            num_heads: hub.size("num_heads")?,
+            // The defaults are transformers' own; older files have no largest distance.
+            relative_attention_num_buckets: hub.size_if("relative_attention_num_buckets")?.unwrap_or(32),
+            relative_attention_max_distance: hub.size_if("relative_attention_max_distance")?.unwrap_or(128),
+            layer_norm_epsilon: hub.real("layer_norm_epsilon", 1e-6)?,
+            dropout_rate: hub.real("dropout_rate", 0.1)?,
+        })
+    }
+
+    fn to_hub(&self, tokens: HubTokens) -> Value {
+        json!({
+            "architectures": ["T5EncoderModel"],
+            "d_ff": self.d_ff,
+            "d_kv": self.d_kv,
+            "d_model": self.d_model,
+            "decoder_start_token_id": tokens.pad,
+            "dense_act_fn": ACTIVATION,
+            "dropout_rate": self.dropout_rate,
+            "eos_token_id": tokens.end,
+            "feed_forward_proj": GATED,
+            "initializer_factor": 1.0,
+            "is_encoder_decoder": true,
+            "is_gated_act": true,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "model_type": "t5",
+            "num_decoder_layers": self.num_layers,
+            "num_heads": self.num_heads,
+            "num_layers": self.num_layers,
+            "relative_attention_max_distance": self.relative_attention_max_distance,
+            "relative_attention_num_buckets": self.relative_attention_num_buckets,
+            "tie_word_embeddings": false,
+            "use_cache": true,
+            "vocab_size": self.vocab_size,
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "t5"
+    }
+
+    fn our_name(&self, name: &str) -> String {
+        let ours = without_wrappers(name, &[]);
+        if ours == "encoder.embed_tokens.weight" { "shared.weight".to_owned() } else { ours.to_owned() }
+    }
+
+    fn special_roles(&self) -> &'static [&'static str] {
+        &["unk_token", "pad_token", "eos_token"]
+    }
+
+    /// Deviations as in transformers, whose factors make up for the scores that are not divided.
+    fn fresh_std(&self, name: &str, inputs: usize) -> f32 {
+        let factor = if name.ends_with("SelfAttention.q") { self.d_kv } else { 1 };
+        if name == "shared.weight" { 1.0 } else { 1.0 / ((inputs * factor) as f32).sqrt() }
+    }
+
+    fn stack(&self) -> Stack {
         let (width, inner, wide) = (self.d_model, self.inner(), self.d_ff);
         let layer = |layer: usize| {
             let name = |part: &str| format!("encoder.block.{layer}.layer.{part}");
@@ -80,9 +170,11 @@ impl T5Config {
                 rotary: None,
                 reach: Reach::ALL,
                 attention_output: linear("0.SelfAttention.o", inner, width),
+                attention_update_norm: None,
                 feed_forward_norm: name("1.layer_norm"),
                 inner: ["wi_0", "wi_1"].map(|part| linear(&format!("1.DenseReluDense.{part}"), width, wide)).into(),
                 output: linear("1.DenseReluDense.wo", wide, width),
+                feed_forward_update_norm: None,
             }
         };
         Stack {
@@ -94,10 +186,11 @@ impl T5Config {
             wide,
             gated: true,
             activation: Activation::GeluTanh,
-            norm: NormKind::Rms,
+            norm: NormKind::Rms { from_one: false },
             epsilon: self.layer_norm_epsilon,
             order: NormOrder::Before,
             words: "shared.weight".into(),
+            word_scale: 1.0,
             positions: None,
             token_types: None,
             embedding_norm: None,
@@ -115,8 +208,7 @@ impl T5Config {
         }
     }
 
-    /// Refuses sizes that cannot be.
-    pub fn validate(&self, key: &str) -> Result<()> {
+    fn validate(&self, key: &str) -> Result<()> {
         let expect = |name: &str, value: &dyn Display, fine: bool, expected: &str| {
             expect_value(format!("{key}.{name}"), value, fine, expected)
         };
