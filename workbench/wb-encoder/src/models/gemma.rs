@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, DecoderSizes, HubKeys, Transformer, TransformerSizes,
+    Activation, DecoderShape, HubKeys, Transformer, TransformerSizes,
     stack::{HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
     transformer_config::HubTokens,
 };
@@ -25,8 +25,7 @@ use crate::error::{Result, expect_value};
 #[serde(deny_unknown_fields)]
 pub struct GemmaConfig {
     /// Sizes.
-    #[serde(flatten)]
-    pub decoder: DecoderSizes,
+    pub decoder: DecoderShape,
     /// Scores are over the root of this.
     pub query_pre_attn_scalar: f64,
     /// True where tokens see those after them too.
@@ -60,7 +59,7 @@ impl Transformer for GemmaConfig {
         let sizes = TransformerSizes::from_hub(hub, 131_072)?;
         let rope_theta = hub.rotary_base(Some(LAYER_TYPES[1]), "rope_theta", 1_000_000.0)?;
         Ok(Self {
-            decoder: DecoderSizes::from_hub(hub, sizes, 4, 256, rope_theta)?,
+            decoder: DecoderShape::from_hub(hub, sizes, 4, 256, rope_theta)?,
             query_pre_attn_scalar: hub.real("query_pre_attn_scalar", 256.0)?,
             use_bidirectional_attention: hub.flag("use_bidirectional_attention", false)?,
             sliding_window: hub.size_if("sliding_window")?.unwrap_or(4096),
@@ -108,7 +107,7 @@ impl Transformer for GemmaConfig {
     }
 
     fn stack(&self) -> Stack {
-        let DecoderSizes { sizes, head_dim, rope_theta, .. } = self.decoder;
+        let DecoderShape { sizes, head_dim, rope_theta, .. } = self.decoder;
         let TransformerSizes { hidden_size: hidden, intermediate_size: wide, .. } = sizes;
         let heads = HeadSizes { scale: self.query_pre_attn_scalar.powf(-0.5), ..self.decoder.heads() };
         let (queries, keys) = heads.widths();

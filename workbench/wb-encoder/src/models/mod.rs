@@ -2,7 +2,7 @@
 
 pub mod activation;
 pub mod bert;
-pub mod decoder_sizes;
+pub mod decoder_shape;
 pub mod gemma;
 pub mod hub_keys;
 pub mod modern_bert;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use activation::Activation;
 pub use bert::BertConfig;
-pub use decoder_sizes::DecoderSizes;
+pub use decoder_shape::DecoderShape;
 pub use gemma::GemmaConfig;
 pub use hub_keys::HubKeys;
 pub use modern_bert::ModernBertConfig;

@@ -25,7 +25,6 @@ use crate::error::{Result, expect_value};
 #[serde(deny_unknown_fields)]
 pub struct NomicBertConfig {
     /// Sizes, normalization, activation and dropout, which are a BERT's; `first_position` is 0.
-    #[serde(flatten)]
     pub bert: BertConfig,
     /// Base of the rotary positions.
     pub rope_theta: f64,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, DecoderSizes, HubKeys, Transformer, TransformerSizes,
+    Activation, DecoderShape, HubKeys, Transformer, TransformerSizes,
     stack::{LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
     transformer_config::HubTokens,
 };
@@ -26,8 +26,7 @@ pub struct QwenConfig {
     /// The generation.
     pub version: QwenVersion,
     /// Sizes.
-    #[serde(flatten)]
-    pub decoder: DecoderSizes,
+    pub decoder: DecoderShape,
 }
 
 /// A generation of the model.
@@ -78,7 +77,7 @@ impl Transformer for QwenConfig {
             QwenVersion::Qwen3 => 128,
         };
         let rope_theta = hub.rotary_base(None, "rope_theta", 10_000.0)?;
-        Ok(Self { version, decoder: DecoderSizes::from_hub(hub, sizes, heads, head_dim, rope_theta)? })
+        Ok(Self { version, decoder: DecoderShape::from_hub(hub, sizes, heads, head_dim, rope_theta)? })
     }
 
     fn to_hub(&self, _: HubTokens) -> Value {
@@ -109,7 +108,7 @@ impl Transformer for QwenConfig {
     }
 
     fn stack(&self) -> Stack {
-        let DecoderSizes { sizes, head_dim, rope_theta, .. } = self.decoder;
+        let DecoderShape { sizes, head_dim, rope_theta, .. } = self.decoder;
         let TransformerSizes { hidden_size: hidden, intermediate_size: wide, .. } = sizes;
         let heads = self.decoder.heads();
         let (queries, keys) = heads.widths();

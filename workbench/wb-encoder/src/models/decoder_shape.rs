@@ -8,7 +8,8 @@ use crate::error::{Result, expect_value};
 
 /// Sizes of a decoder whose heads share keys and values, with rotary positions and normalization by the mean square.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DecoderSizes {
+#[serde(deny_unknown_fields)]
+pub struct DecoderShape {
     /// Sizes; the heads are those that ask.
     #[serde(flatten)]
     pub sizes: TransformerSizes,
@@ -24,7 +25,7 @@ pub struct DecoderSizes {
     pub attention_dropout: f64,
 }
 
-impl DecoderSizes {
+impl DecoderShape {
     /// Heads that share keys and values.
     pub fn heads(&self) -> HeadSizes {
         let plain = HeadSizes::plain(self.sizes.num_attention_heads, self.head_dim);
