@@ -27,7 +27,7 @@ pub struct GemmaConfig {
     /// Sizes.
     pub decoder: DecoderShape,
     /// Scores are over the root of this.
-    pub query_pre_attn_scalar: f64,
+    pub query_pre_attn_scalar: usize,
     /// True where tokens see those after them too.
     pub use_bidirectional_attention: bool,
     /// Tokens that a window holds: half of them on either side, or all before.
@@ -60,7 +60,7 @@ impl Transformer for GemmaConfig {
         let rope_theta = hub.rotary_base(Some(LAYER_TYPES[1]), "rope_theta", 1_000_000.0)?;
         Ok(Self {
             decoder: DecoderShape::from_hub(hub, sizes, 4, 256, rope_theta)?,
-            query_pre_attn_scalar: hub.real("query_pre_attn_scalar", 256.0)?,
+            query_pre_attn_scalar: hub.size_if("query_pre_attn_scalar")?.unwrap_or(256),
             use_bidirectional_attention: hub.flag("use_bidirectional_attention", false)?,
             sliding_window: hub.size_if("sliding_window")?.unwrap_or(4096),
             full_attention: full_attention(hub, sizes.num_hidden_layers)?,
@@ -109,7 +109,7 @@ impl Transformer for GemmaConfig {
     fn stack(&self) -> Stack {
         let DecoderShape { sizes, head_dim, rope_theta, .. } = self.decoder;
         let TransformerSizes { hidden_size: hidden, intermediate_size: wide, .. } = sizes;
-        let heads = HeadSizes { scale: self.query_pre_attn_scalar.powf(-0.5), ..self.decoder.heads() };
+        let heads = HeadSizes { scale: (self.query_pre_attn_scalar as f64).powf(-0.5), ..self.decoder.heads() };
         let (queries, keys) = heads.widths();
         let window = match self.use_bidirectional_attention {
             true => Reach { before: self.sliding_window / 2, after: self.sliding_window / 2 },
@@ -166,7 +166,7 @@ impl Transformer for GemmaConfig {
         self.stack().validate(key)?;
         self.decoder.validate(key)?;
         let (scalar, window) = (self.query_pre_attn_scalar, self.sliding_window);
-        expect_value(format!("{key}.query_pre_attn_scalar"), scalar, scalar > 0.0, "a positive number")?;
+        expect_value(format!("{key}.query_pre_attn_scalar"), scalar, scalar > 0, "at least 1")?;
         expect_value(format!("{key}.sliding_window"), window, window > 0, "at least 1")
     }
 }
