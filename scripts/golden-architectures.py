@@ -15,6 +15,7 @@ those that are named:
                  Σ state[t][j] · sin(0.37 · (31 t + 7 j)), t over all texts' tokens: each weight's norm, and its sum with sin(0.7 i); the same with the
                  adapters, whose own weights have the gradients; pooled vectors as sentence-transformers gives them for
                  queries and documents
+  NAME-bidirectional.json for the Qwens, whose tokens then see those after them too: the same of states and gradients
   NAME-long.json for texts of 1,024 and 8,192 tokens with the ids of `long_ids`, opened for so many places: the states of
                  some tokens, and the mean of all
 """
@@ -31,6 +32,7 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
+    AutoConfig,
     AutoModel,
     Gemma3TextConfig,
     Gemma3TextModel,
@@ -316,6 +318,22 @@ def long_texts(name, vocabulary):
     write(GOLDEN / f"{name}-long.json", found)
 
 
+def both_ways(name):
+    if sys.argv[1:] and f"{name}-bidirectional" not in sys.argv[1:]:
+        return
+    ids = json.loads((GOLDEN / f"{name}.json").read_text())["lengths_ids"]
+    config = AutoConfig.from_pretrained(GOLDEN / name)
+    config.is_causal = False
+    model = AutoModel.from_pretrained(
+        GOLDEN / name, config=config, attn_implementation="eager", dtype=torch.float32
+    ).eval()
+    difference = padded(model, ids)
+    assert difference < 1e-5, difference
+    states, gradients = states_and_gradients(model, ids)
+    write(GOLDEN / f"{name}-bidirectional.json", {"states": states, "gradients": gradients})
+    print(name, "both ways, padding changes states by", difference)
+
+
 def whole(model, folder):
     model.save_pretrained(folder)
 
@@ -409,6 +427,8 @@ def main():
         dict(model_max_length=64, add_bos_token=True, add_eos_token=True),
         whole,
     )
+    for name in ["tiny-qwen2", "tiny-qwen3"]:
+        both_ways(name)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Into workbench/wb-encoder/tests/golden/:
   tiny-cross-encoder/          a random BertForSequenceClassification as sentence-transformers' CrossEncoder saves it
   tiny-cross-encoder-roberta/  a random RobertaForSequenceClassification as transformers saves it, activation Identity
   tiny-cross-encoder*.json     pairs of texts, their token ids and types, logits, and CrossEncoder.predict
+  tiny-cross-encoder*-training.json  losses of sentence-transformers' CrossEncoder, and gradients of all weights
 Into workbench/wb/tests/golden/:
   rescored-mining.json         mine_hard_negatives with tiny-bert and tiny-cross-encoder on a small corpus
 """
@@ -19,12 +20,14 @@ import importlib.util
 import io
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 
 import torch
 from datasets import Dataset
 from sentence_transformers import CrossEncoder, SentenceTransformer
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss, ListNetLoss
 from sentence_transformers.util import mine_hard_negatives
 from transformers import BertConfig, BertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
 
@@ -106,6 +109,45 @@ def expectations(folder):
     }
 
 
+LISTS = [4, 3, 5]
+
+
+def two_numbers(gradient):
+    flat = gradient.double().flatten()
+    return [float(flat.norm()), float(flat @ torch.sin(0.7 * torch.arange(len(flat), dtype=torch.double)))]
+
+
+def training(folder):
+    """Losses and the gradients of all weights: their length, and their product with a fixed vector."""
+    model = CrossEncoder(str(folder), device="cpu")
+    model.eval()
+    documents = [document for _, document in PAIRS]
+    queries = [PAIRS[0][0], PAIRS[2][0], PAIRS[9][0]]
+    lists = [documents[:4], documents[4:7], documents[7:12]]
+    pairs = [(query, document) for query, of_query in zip(queries, lists) for document in of_query]
+    n = len(pairs)
+    cases = {
+        "binary_cross_entropy": [float(at % 3 == 0) for at in range(n)],
+        "list_net": [round(at * 0.37 % 2, 2) for at in range(n)],
+        "list_net_one_positive": [1e4 if at in (0, 4, 7) else 0.0 for at in range(n)],
+    }
+    losses = {}
+    for name, labels in cases.items():
+        model.zero_grad()
+        if name == "binary_cross_entropy":
+            columns = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
+            loss = BinaryCrossEntropyLoss(model)(columns, torch.tensor(labels))
+        else:
+            loss = ListNetLoss(model)([queries, lists], list(torch.tensor(labels).split(LISTS)))
+        loss.backward()
+        gradients = {
+            re.sub(r"^.*?(?=(embeddings|encoder|pooler|classifier)\.)", "", weight): two_numbers(parameter.grad)
+            for weight, parameter in model.named_parameters()
+        }
+        losses[name] = {"labels": labels, "loss": float(loss), "gradients": gradients}
+    return {"pairs": pairs, "lists": LISTS, "losses": losses}
+
+
 VERBS = ["sort", "read", "parse", "open", "return", "send", "close", "find"]
 NOUNS = ["list", "file", "text", "connection", "items", "request", "name", "index"]
 
@@ -158,6 +200,7 @@ def main():
         make(folder)
         expected = expectations(folder)
         embeddings.write(GOLDEN / f"{name}.json", expected)
+        embeddings.write(GOLDEN / f"{name}-training.json", training(folder))
         print(name, sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), "bytes", expected["scores"])
         for file in folder.rglob("*.safetensors"):
             file.chmod(0o644)

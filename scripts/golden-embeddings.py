@@ -2,6 +2,7 @@
 """Make the golden files of wb-encoder from sentence-transformers, the reference.
 
     python scripts/golden-embeddings.py                       # the tiny models
+    python scripts/golden-embeddings.py --keep-models         # what they give, of the models that are there
     python scripts/golden-embeddings.py --minilm DIR --shared DIR   # also the real MiniLM on real texts
 
 Needs sentence-transformers, transformers, tokenizers and torch. Run by hand; its output is committed.
@@ -171,7 +172,7 @@ def expectations(folder):
     transformer = whole[0]
     ids = [transformer.tokenizer(text, truncation=True, max_length=MAX_TOKENS)["input_ids"] for text in TEXTS]
     modes = {}
-    for mode in ["mean", "cls", "lasttoken"]:
+    for mode in ["mean", "weightedmean", "cls", "lasttoken"]:
         model = SentenceTransformer(modules=[transformer, st.Pooling(32, pooling_mode=mode)], device="cpu")
         modes[mode] = rounded(model.encode(TEXTS, batch_size=5))
     # loss = Σ embedding[i][j] · sin(0.37 · (31 i + 7 j)), mean pooling, no dropout.
@@ -220,13 +221,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--minilm", type=pathlib.Path)
     parser.add_argument("--shared", type=pathlib.Path)
+    parser.add_argument("--keep-models", action="store_true")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     for name, make in [("tiny-bert", tiny_bert), ("tiny-roberta", tiny_roberta)]:
         folder = GOLDEN / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        make(folder)
+        if not arguments.keep_models:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            make(folder)
         write(GOLDEN / f"{name}.json", expectations(folder))
         print(name, sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), "bytes")
     if arguments.minilm:

@@ -2,15 +2,17 @@
 # Times wb beside sentence-transformers, PEFT and faiss, both sides in one run, and prints one table.
 #
 #   scripts/peers.sh [-n ROUNDS] [--only encode|train|search] [--isa avx2] [--trainer] [--wait MINUTES] [--json FILE]
+#                    [--shape modernbert|nomic|qwen3|qwen2|gemma]
 #
 # Needs Rust, Python 3.11 or newer and all-MiniLM-L6-v2 as a sentence-transformers folder: WB_MINILM,
 # or models/all-MiniLM-L6-v2 in the cache folder. Makes a Python environment in the cache folder once.
 # Texts are CodeSearchNet's where WB_SHARED or ../shared has them, else Rust functions that Cargo keeps.
-# WB_THREADS is the number of threads of each side, 2 unless told.
+# WB_THREADS is the number of threads of each side, 2 unless told. --shape times random weights of that model's shape,
+# some of its layers, in MiniLM's place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 work="$cache/peers-inputs"

@@ -19,6 +19,10 @@ import numpy
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH, TOP = 32, 100
 BATCH_SIZES = [8, 16, 32, 64]
+# Layers of a shape that is timed (a whole number of its patterns of windows), and the layers that have adapters.
+DEPTHS = {"modernbert": 6, "nomic": 4, "qwen3": 4, "qwen2": 2, "gemma": 6}
+TARGETS = {"modernbert": ["Wqkv"]}
+SHAPE_TEXTS, SHAPE_PAIRS = 64, 32
 # Rows, inner dimension and columns of the product that stands for a machine's peak, and how often a round has it.
 PRODUCT, PRODUCTS = (4096, 384, 1536), 20
 
@@ -89,7 +93,7 @@ def encode(arguments):
     }
     return {
         "case": "encode",
-        "what": f"encode {number:,} functions, MiniLM fp32",
+        "what": f"encode {number:,} functions, {arguments.name} fp32",
         "peer": "sentence-transformers",
         "seconds": seconds,
         "check": check,
@@ -101,11 +105,13 @@ def encode(arguments):
 def train(arguments):
     pairs = arguments.work / "pairs.jsonl"
     steps = sum(1 for _ in open(pairs, encoding="utf-8")) // BATCH
-    wb = Side([arguments.examples / "train_bench", arguments.model, pairs, BATCH])
-    peer = Side([sys.executable, HERE / "peer_train.py", arguments.model, pairs, BATCH])
+    targets = "targets=" + ",".join(arguments.targets)
+    wb = Side([arguments.examples / "train_bench", arguments.model, pairs, BATCH, targets])
+    peer = Side([sys.executable, HERE / "peer_train.py", arguments.model, pairs, BATCH, targets])
     sides = {"wb": wb, "peer, plain loop": peer}
     if arguments.trainer:
-        sides["peer, trainer"] = Side([sys.executable, HERE / "peer_train.py", arguments.model, pairs, BATCH, "trainer"])
+        trainer = [sys.executable, HERE / "peer_train.py", arguments.model, pairs, BATCH, targets, "trainer"]
+        sides["peer, trainer"] = Side(trainer)
     for side in sides.values():
         side.round()
     seconds = alternate({name: side.round for name, side in sides.items()}, arguments.rounds)
@@ -114,13 +120,29 @@ def train(arguments):
     check = {"first loss, wb": float(wb.ready[0]), "first loss, peer": float(peer.ready[0])}
     return {
         "case": "train",
-        "what": f"{steps} LoRA steps, MiniLM, batch {BATCH} pairs",
+        "what": f"{steps} LoRA steps, {arguments.name}, batch {BATCH} pairs",
         "peer": "sentence-transformers + PEFT",
         "seconds": seconds,
         "check": check,
         "unit": "steps/s",
         "amount": steps,
     }
+
+
+def shaped(arguments):
+    """Random weights of a published model's shape, fewer of its layers, and fewer texts."""
+    work = arguments.work / arguments.shape
+    work.mkdir(exist_ok=True)
+    for name, number in ("texts.jsonl", SHAPE_TEXTS), ("pairs.jsonl", SHAPE_PAIRS):
+        lines = open(arguments.work / name, encoding="utf-8").readlines()
+        # Evenly from all.
+        (work / name).write_text("".join(lines[:: len(lines) // number][:number]), encoding="utf-8")
+    depth = DEPTHS[arguments.shape]
+    model = work / "model"
+    command = [sys.executable, HERE / "shapes.py", arguments.shape, model, arguments.work / "texts.jsonl", "--layers", depth]
+    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    arguments.work, arguments.model, arguments.name = work, model, f"{arguments.shape} x{depth}"
+    arguments.targets = TARGETS.get(arguments.shape, ["q_proj", "v_proj"])
 
 
 def search(arguments):
@@ -207,6 +229,7 @@ def main():
     parser.add_argument("-n", "--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path, help="also write everything here")
     parser.add_argument("--only", action="append", choices=["encode", "train", "search"], help="may be given more than once")
+    parser.add_argument("--shape", choices=DEPTHS, help="random weights of this model's shape in MiniLM's place, some layers")
     parser.add_argument("--trainer", action="store_true", help="time SentenceTransformerTrainer too")
     parser.add_argument("--isa", choices=["avx2"], help="hold both sides to these instructions")
     parser.add_argument("--wait", type=float, default=5, help="minutes to wait for a quiet machine")
@@ -215,6 +238,9 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--texts", default="")
     arguments = parser.parse_args()
+    arguments.name, arguments.targets = "MiniLM", ["query", "value"]
+    if arguments.shape:
+        shaped(arguments)
     if arguments.isa:
         # wb's kernels; torch's own loops, oneDNN and MKL.
         os.environ.update(WB_ISA="avx2", ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2", MKL_ENABLE_INSTRUCTIONS="AVX2")
@@ -222,6 +248,8 @@ def main():
     about = {**machine(int(os.environ["OMP_NUM_THREADS"])), "texts": arguments.texts, "rounds": arguments.rounds}
     results = []
     for case in (encode, train, search):
+        if arguments.shape and case is search:
+            continue
         if not arguments.only or case.__name__ in arguments.only:
             print(f"{case.__name__} ...", file=sys.stderr)
             results.append({"load": wait_for_quiet(min(1, arguments.wait)), **compared(case(arguments))})

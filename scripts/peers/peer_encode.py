@@ -21,12 +21,14 @@ model = SentenceTransformer(model_folder, device="cpu")
 
 
 def operations():
-    """Two for each multiply-and-add of the products of all layers, attention's included."""
-    config = model[0].auto_model.config
-    hidden, inner = config.hidden_size, config.intermediate_size
+    """Two for each multiply-and-add of the products of all layers, attention's as if all tokens saw all."""
+    network = model[0].auto_model
+    config = network.config
+    heads = config.num_attention_heads * (getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
     lengths = [len(ids) for ids in model.tokenizer(texts, truncation=True, max_length=model.max_seq_length)["input_ids"]]
-    of_tokens = sum(lengths) * 2 * (4 * hidden * hidden + 2 * hidden * inner)
-    return config.num_hidden_layers * (of_tokens + sum(4 * n * n * hidden for n in lengths))
+    linear = [part for name, part in network.named_modules() if isinstance(part, torch.nn.Linear) and "pooler" not in name]
+    of_tokens = sum(lengths) * 2 * sum(part.weight.numel() for part in linear)
+    return of_tokens + config.num_hidden_layers * sum(4 * n * n * heads for n in lengths)
 
 
 def products(m, k, n):

@@ -1,6 +1,6 @@
 """sentence-transformers with PEFT adapters: one round of steps for each line of standard input; prints seconds and the last loss.
 
-    python peer_train.py MODEL_FOLDER PAIRS.jsonl BATCH [trainer]
+    python peer_train.py MODEL_FOLDER PAIRS.jsonl BATCH targets=NAME,... [trainer]
 
 A plain loop over forward, backward and AdamW; with `trainer`, SentenceTransformerTrainer's own loop.
 Texts are made token ids before the clock starts, except with `trainer`, which does it itself.
@@ -17,7 +17,8 @@ from peft import LoraConfig, TaskType
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
-model_folder, pairs_path, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+model_folder, pairs_path, size, targets = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+targets = targets.removeprefix("targets=").split(",")
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 torch.manual_seed(42)
 pairs = [json.loads(line) for line in open(pairs_path, encoding="utf-8")]
@@ -25,7 +26,7 @@ pairs = pairs[: len(pairs) // size * size]
 model = SentenceTransformer(model_folder, device="cpu")
 model.max_seq_length = 256
 model.add_adapter(
-    LoraConfig(task_type=TaskType.FEATURE_EXTRACTION, r=8, lora_alpha=16, lora_dropout=0.1, target_modules=["query", "value"])
+    LoraConfig(task_type=TaskType.FEATURE_EXTRACTION, r=8, lora_alpha=16, lora_dropout=0.1, target_modules=targets)
 )
 loss = MultipleNegativesRankingLoss(model, scale=20.0)
 weights = [weight for weight in model.parameters() if weight.requires_grad]
@@ -75,7 +76,7 @@ def trainer_round():
         return trainer.train().training_loss
 
 
-run = trainer_round if sys.argv[4:] == ["trainer"] else plain_round
+run = trainer_round if sys.argv[5:] == ["trainer"] else plain_round
 print(f"ready {first:.6f}", flush=True)
 for _ in sys.stdin:
     start = time.perf_counter()

@@ -16,7 +16,7 @@ use wb_retrieval::{
     Bm25Config, FusionConfig, Retriever, inner_product::inner_products, maxsim::max_sim, retriever::block_of,
 };
 
-use crate::{Error, Result, texts::BenchmarkTexts};
+use crate::{Error, Result, reranking::Reranking, texts::BenchmarkTexts};
 
 /// A way to score documents for queries.
 pub enum BenchContestant<'a> {
@@ -73,6 +73,7 @@ impl BenchContestant<'_> {
             bm25,
             embedded,
             fusion: FusionConfig::default(),
+            reranking: None,
         })
     }
 }
@@ -151,6 +152,7 @@ pub struct Chosen<'a> {
 }
 
 /// A contestant with all texts of a benchmark.
+#[derive(Clone)]
 pub struct Scorer<'t> {
     name: String,
     role: ContestantRole,
@@ -160,6 +162,7 @@ pub struct Scorer<'t> {
     bm25: Option<Bm25Config>,
     embedded: Option<Arc<EncodedTexts>>,
     fusion: FusionConfig,
+    reranking: Option<Reranking<'t>>,
 }
 
 /// Number of sources that are scored at once, at most.
@@ -203,13 +206,31 @@ impl<'t> Scorer<'t> {
         Self {
             name: format!("bm25+{}", self.name),
             role: ContestantRole::Fused,
-            base: self.base.clone(),
             fingerprint: Fingerprint::of_json(&("fusion", &bm25, self.fingerprint.as_str(), &fusion)),
-            texts: self.texts,
             bm25: Some(bm25),
-            embedded: self.embedded.clone(),
             fusion,
+            reranking: None,
+            ..self.clone()
         }
+    }
+
+    /// Has the first documents of each query ordered by a cross-encoder, in protocols in which queries rank a pool.
+    #[must_use]
+    pub fn with_reranker(&self, reranking: Reranking<'t>) -> Self {
+        let of_reranker = reranking.reranker.fingerprint();
+        let all = ("reranked", self.fingerprint.as_str(), of_reranker.as_str(), reranking.top);
+        Self {
+            name: format!("{} + {}", self.name, reranking.reranker.name()),
+            role: ContestantRole::Other,
+            fingerprint: Fingerprint::of_json(&all),
+            reranking: Some(reranking),
+            ..self.clone()
+        }
+    }
+
+    /// The cross-encoder that orders each query's first documents, if one does.
+    pub fn reranking(&self) -> Option<Reranking<'t>> {
+        self.reranking
     }
 
     /// Similarity that embeddings are compared by, where the contestant is an encoder and nothing else.

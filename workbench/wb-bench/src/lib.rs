@@ -11,11 +11,13 @@ pub mod benchmarks;
 pub mod compare;
 pub mod compressed;
 pub mod contestant;
+pub mod cosines;
 pub mod document_texts;
 pub mod examples;
 pub mod layouts;
 pub mod numpy_random;
 pub mod protocols;
+pub mod reranking;
 pub mod runner;
 pub mod texts;
 
@@ -25,6 +27,8 @@ pub use benchmarks::{Benchmark, BenchmarkConfig, BenchmarkData, BenchmarkPlan, C
 pub use compare::{OutcomeComparison, compare};
 pub use compressed::{Compressed, compressed};
 pub use contestant::{BenchContestant, Scorer};
+pub use cosines::{Cosines, cosines};
 pub use document_texts::DocumentTexts;
+pub use reranking::Reranking;
 pub use runner::{Options, run, write_trec};
 pub use wb_core::{Error, Result};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wb_core::{
     Progress, Seed,
-    records::outcome::{AuditLine, CONTESTANT_SETTING, ContestantOutcome},
+    records::outcome::{AuditLine, CONTESTANT_SETTING, ContestantOutcome, NotRun},
 };
 use wb_retrieval::trec::{TrecRanking, write_runs};
 
@@ -18,6 +18,9 @@ use crate::{
 
 /// Documents of a query in a run file.
 const RUN_DEPTH: usize = 1000;
+
+/// Reason for which a protocol has no row with a cross-encoder.
+const NOT_RERANKED: &str = "only protocols in which queries rank a whole pool have first documents to rerank";
 
 /// Options of a run of a plan.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +69,9 @@ pub fn run(
     if let Some(similarity) = scorer.similarity() {
         outcome.settings.push((format!("{CONTESTANT_SETTING}similarity"), similarity.to_owned()));
     }
+    if let Some(reranking) = scorer.reranking() {
+        outcome.settings.extend(reranking.settings());
+    }
     let shown = main_ranked(plan);
     for (index, planned) in plan.protocols.iter().enumerate() {
         let protocol = planned.protocol();
@@ -77,6 +83,11 @@ pub fn run(
                     outcome.examples = best_and_worst(ranked, &placed, scorer, options.examples)?;
                 }
                 ProtocolNumbers { scores: ranked.summarize(&placed, context), ..ProtocolNumbers::default() }
+            }
+            other if scorer.reranking().is_some() => {
+                let reason = format!("{}: not reranked: {NOT_RERANKED}", scorer.name());
+                outcome.not_run.push(NotRun { id: other.protocol().title(), reason });
+                continue;
             }
             other => other.protocol().measure(scorer, context)?,
         };

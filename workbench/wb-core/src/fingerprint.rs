@@ -97,13 +97,21 @@ impl FingerprintBuilder {
 
     /// Adds 32-bit floats: the same as their little-endian bytes.
     pub fn floats(&mut self, numbers: &[f32]) -> &mut Self {
-        self.0.update(&(4 * numbers.len() as u64).to_le_bytes());
-        // In pieces, so that the weights of a model are not copied whole.
-        let mut piece = Vec::with_capacity(4 * numbers.len().min(PIECE));
-        for numbers in numbers.chunks(PIECE) {
-            piece.clear();
-            piece.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-            self.0.update(&piece);
+        self.floats_by(numbers.len(), |first, piece| piece.copy_from_slice(&numbers[first..first + piece.len()]))
+    }
+
+    /// Adds so many 32-bit floats, which are asked for a piece at a time, by the place of its first: the weights of a
+    /// model are not copied whole.
+    pub fn floats_by(&mut self, len: usize, mut write: impl FnMut(usize, &mut [f32])) -> &mut Self {
+        self.0.update(&(4 * len as u64).to_le_bytes());
+        let mut numbers = vec![0.0; len.min(PIECE)];
+        let mut bytes = Vec::with_capacity(4 * numbers.len());
+        for first in (0..len).step_by(PIECE) {
+            let piece = &mut numbers[..PIECE.min(len - first)];
+            write(first, piece);
+            bytes.clear();
+            bytes.extend(piece.iter().flat_map(|number| number.to_le_bytes()));
+            self.0.update(&bytes);
         }
         self
     }

@@ -119,6 +119,11 @@ impl RunDir {
         self.folder.join("encoder")
     }
 
+    /// The encoder as it is before training, where making it takes a while.
+    pub fn untrained(&self) -> PathBuf {
+        self.folder.join("untrained")
+    }
+
     /// The tokenizer learned for a model from scratch.
     pub fn tokenizer(&self) -> PathBuf {
         self.folder.join("tokenizer.json")

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     };
     let texts: Vec<String> = fs::read_to_string(texts)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let encoder = BiEncoder::open(Folder::read(Path::new(model))?, &DeviceConfig::Cpu.open()?)?;
+    let encoder = BiEncoder::open_frozen(Folder::read(Path::new(model))?, &DeviceConfig::Cpu.open()?)?;
     println!("ready {}", instruction_set()?);
     let mut last = None;
     for line in stdin().lines() {

@@ -1,6 +1,7 @@
-//! Times training steps beside another program: `train_bench MODEL_FOLDER PAIRS.jsonl BATCH [checkpointing]`, one `["query", "code"]` a line.
+//! Times training steps beside another program: `train_bench MODEL_FOLDER PAIRS.jsonl BATCH [targets=NAME,...] [checkpointing]`,
+//! one `["query", "code"]` a line.
 //!
-//! Adapters of rank 8 and alpha 16 on query and value, dropout 0.1, MNRL with scale 20, AdamW; at most 256 tokens.
+//! Adapters of rank 8 and alpha 16 on query and value, or on what is named, dropout 0.1, MNRL with scale 20, AdamW; at most 256 tokens.
 //! Texts are made token ids before the clock starts. Prints the first batch's loss without dropout; then takes one step
 //! with each batch for each line on standard input and prints the seconds of all steps and the last loss.
 #![allow(clippy::print_stdout, reason = "the seconds are the output")]
@@ -26,13 +27,17 @@ struct Batch {
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [model, pairs, size, options @ ..] = &arguments[..] else {
-        return Err("usage: train_bench MODEL_FOLDER PAIRS.jsonl BATCH [checkpointing]".into());
+        return Err("usage: train_bench MODEL_FOLDER PAIRS.jsonl BATCH [targets=NAME,...] [checkpointing]".into());
     };
     let pairs: Vec<[String; 2]> =
         fs::read_to_string(pairs)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let size: usize = size.parse()?;
     let mut folder = Folder::read(Path::new(model))?;
-    folder.attach(&LoraConfig::default(), Seed(42))?;
+    let mut lora = LoraConfig::default();
+    if let Some(targets) = options.iter().find_map(|option| option.strip_prefix("targets=")) {
+        lora.targets = serde_json::from_value(targets.split(',').collect())?;
+    }
+    folder.attach(&lora, Seed(42))?;
     let mut encoder = BiEncoder::open(folder, &DeviceConfig::Cpu.open()?)?;
     encoder.backbone_mut().set_gradient_checkpointing(options.iter().any(|option| option == "checkpointing"))?;
     let batches = pairs.chunks_exact(size).map(|pairs| tokenize(&encoder, pairs)).collect::<Result<Vec<_>, _>>()?;

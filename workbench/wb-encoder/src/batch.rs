@@ -10,12 +10,14 @@ pub struct TokenBatch {
     first_place: u64,
     /// Number of tokens of each text, from its first, that are attended to; empty where all are.
     keys: Vec<usize>,
+    /// Type of each token, for models that read two texts together; empty where all are 0.
+    types: Vec<u32>,
 }
 
 impl TokenBatch {
     /// Takes texts as token ids, in order.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a [u32]>) -> Self {
-        let mut batch = Self { ids: Vec::new(), offsets: vec![0], first_place: 0, keys: Vec::new() };
+        let mut batch = Self { ids: Vec::new(), offsets: vec![0], first_place: 0, keys: Vec::new(), types: Vec::new() };
         for text in texts {
             batch.ids.extend_from_slice(text);
             batch.offsets.push(batch.ids.len());
@@ -29,7 +31,9 @@ impl TokenBatch {
     pub fn part(&self, texts: Range<usize>) -> Self {
         let first_place = self.place(texts.start);
         let keys = if self.keys.is_empty() { Vec::new() } else { self.keys[texts.clone()].to_vec() };
-        Self { first_place, keys, ..Self::new(texts.map(|text| self.text(text))) }
+        let tokens = self.offsets[texts.start]..self.offsets[texts.end];
+        let types = if self.types.is_empty() { Vec::new() } else { self.types[tokens].to_vec() };
+        Self { first_place, keys, types, ..Self::new(texts.map(|text| self.text(text))) }
     }
 
     /// Limits attention to the first so many tokens of each text: all tokens see those, and the others are
@@ -41,6 +45,18 @@ impl TokenBatch {
         let all = keys.iter().zip(self.texts()).all(|(keys, text)| *keys == text.len());
         self.keys = if all { Vec::new() } else { keys };
         self
+    }
+
+    /// Gives each token its type, one after the other as the ids are.
+    pub(crate) fn with_types(mut self, types: Vec<u32>) -> Self {
+        debug_assert_eq!(types.len(), self.ids.len());
+        self.types = types;
+        self
+    }
+
+    /// Type of each token; empty where all are 0.
+    pub(crate) fn types(&self) -> &[u32] {
+        &self.types
     }
 
     /// Number of tokens of a text, from the first, that are attended to.

@@ -25,6 +25,12 @@ pub struct BiEncoder {
 }
 
 impl BiEncoder {
+    /// Brings an encoder to a device to encode with it alone: it needs less memory than one that may train.
+    pub fn open_frozen(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
+        folder.model.parameters.freeze();
+        Self::open(folder, device)
+    }
+
     /// Brings an encoder to a device.
     pub fn open(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
         folder.check_lengths("encoder")?;
@@ -155,7 +161,7 @@ impl Encoder for BiEncoder {
         }
         let of_dense: Vec<_> = dense.iter().flat_map(|dense| dense.parameters("dense")).collect();
         for parameter in self.backbone.parameters().iter().chain(&of_dense) {
-            fingerprint.text(&parameter.name).floats(&parameter.values);
+            parameter.values.add_to(fingerprint.text(&parameter.name));
         }
         fingerprint.finish()
     }

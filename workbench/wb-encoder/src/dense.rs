@@ -14,6 +14,7 @@ use crate::{
     folder::{json as read_json, model_error},
     models::{WeightInit, WeightSpec},
     parameters::Parameter,
+    values::Values,
     weights::{self, WeightType},
 };
 
@@ -132,23 +133,23 @@ impl DenseLayer {
         let mut expected = vec![spec("weight", vec![dim, inside])];
         expected.extend(with_bias.then(|| spec("bias", vec![dim])));
         let loaded = weights::read(&[file], &expected, &weights::as_named)?;
-        let weight = loaded.parameters.at(0).values.clone();
+        let weight = loaded.parameters.at(0).values.floats().into_owned();
         let weight = Array2::from_shape_vec((dim, inside), weight)
             .map_err(|error| wb_core::Error::data(file.display().to_string(), error.to_string()))?;
-        let bias = with_bias.then(|| Array1::from_vec(loaded.parameters.at(1).values.clone()));
+        let bias = with_bias.then(|| Array1::from_vec(loaded.parameters.at(1).values.floats().into_owned()));
         Ok(Self { weight, bias, activation })
     }
 
     /// Its weights as `<name>.weight` and `<name>.bias`.
     pub(crate) fn parameters(&self, name: &str) -> Vec<Parameter> {
-        let parameter = |part: &str, shape: Vec<usize>, values: Vec<f32>| Parameter {
+        let parameter = |part: &str, shape: Vec<usize>, values: Values| Parameter {
             name: format!("{name}.{part}"),
             shape,
             values,
             trainable: false,
         };
         let mut all = vec![parameter("weight", self.weight.shape().to_vec(), self.weight.iter().copied().collect())];
-        all.extend(self.bias.as_ref().map(|bias| parameter("bias", vec![bias.len()], bias.to_vec())));
+        all.extend(self.bias.as_ref().map(|bias| parameter("bias", vec![bias.len()], bias.to_vec().into())));
         all
     }
 
@@ -163,7 +164,11 @@ impl DenseLayer {
         });
         write_json(&folder.join("config.json"), &config)?;
         let parameters = self.parameters("linear");
-        weights::write_as(&folder.join("model.safetensors"), parameters.iter().map(|p| (p.name.clone(), p)), dtype)
+        weights::write_as(
+            &folder.join("model.safetensors"),
+            parameters.iter().map(|p| (p.name.clone(), p)),
+            Some(dtype),
+        )
     }
 
     /// Its weights as they are read back from a type.

@@ -8,7 +8,7 @@ use crate::{
     backbone::Dropout,
     dropout,
     error::{Error, Result},
-    lora::Adapter,
+    lora::{self, Adapter},
     parameters::{Parameter, Parameters},
 };
 
@@ -34,8 +34,14 @@ impl Weights {
         let mut list = Vec::with_capacity(parameters.len());
         for parameter in parameters.iter() {
             list.push(match *parameter.shape.as_slice() {
-                [n] => Weight::Vector(Tensor::from_data(TensorData::new(parameter.values.clone(), [n]), device)),
-                [m, n] => Weight::Matrix(Tensor::from_data(TensorData::new(parameter.values.clone(), [m, n]), device)),
+                [n] => Weight::Vector(Tensor::from_data(
+                    TensorData::new(parameter.values.floats().into_owned(), [n]),
+                    device,
+                )),
+                [m, n] => Weight::Matrix(Tensor::from_data(
+                    TensorData::new(parameter.values.floats().into_owned(), [m, n]),
+                    device,
+                )),
                 _ => {
                     let message = format!("has shape {:?}, expected one or two dimensions", parameter.shape);
                     return Err(Error::data(parameter.name.as_str(), message));
@@ -96,7 +102,9 @@ pub(crate) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// x·Wᵀ + b, and s·(drop(x)·Aᵀ)·Bᵀ where the layer has an adapter.
+    /// x·Wᵀ + b, and s·(drop(x)·Aᵀ)·Bᵀ where the layer has an adapter. DoRA's adds
+    /// (g − 1)∘(drop(x)·Wᵀ) + g∘s·(drop(x)·Aᵀ)·Bᵀ instead, with g = m / ‖W + s·B·A‖, whose divisor is a constant in the
+    /// gradient (Liu et al. 2024, arXiv 2402.09353, section 4.3).
     ///
     /// # Shapes
     /// `x` is `[rows, in]`, the result `[rows, out]`.
@@ -112,7 +120,7 @@ impl Pass<'_> {
 
     fn adapted(&self, layer: &str, x: Tensor<2>, bias: Option<Tensor<1>>) -> Result<Tensor<2>> {
         let weight = self.weights.matrix(&format!("{layer}.weight"))?;
-        let mut y = x.clone().matmul(weight.transpose());
+        let mut y = x.clone().matmul(weight.clone().transpose());
         if let Some(bias) = bias {
             y = y + bias.unsqueeze();
         }
@@ -120,7 +128,14 @@ impl Pass<'_> {
         let Ok(a) = self.weights.matrix(&format!("{layer}.lora_A.weight")) else { return Ok(y) };
         let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
         let x = self.drop(x, dropout::adapter_site(layer), adapter.dropout);
-        Ok(y + x.matmul(a.transpose()).matmul(b.transpose()).mul_scalar(adapter.scale_of(layer)))
+        let scale = adapter.scale_of(layer);
+        let update = x.clone().matmul(a.clone().transpose()).matmul(b.clone().transpose()).mul_scalar(scale);
+        let Ok(magnitude) = self.weights.vector(&lora::magnitude(layer)) else { return Ok(y + update) };
+        let whole = weight.clone() + b.detach().matmul(a.detach()).mul_scalar(scale);
+        let lengths = (whole.clone() * whole).sum_dim(1).sqrt().clamp_min(lora::SHORTEST_ROW).detach();
+        let factor = magnitude.unsqueeze::<2>() / lengths.transpose();
+        let base = x.matmul(weight.transpose());
+        Ok(y + (base.clone() + update) * factor - base)
     }
 
     /// Layer normalization over the last dimension, with something to add where the layer has it.

@@ -85,12 +85,12 @@ impl Padded {
         let [texts, tokens, dim] = states.dims();
         let share = match pooling {
             Pooling::Mean => self.mean.clone(),
-            Pooling::Cls | Pooling::Last => {
-                let mut one = vec![0f32; texts * tokens];
-                for (row, length) in self.lengths.iter().enumerate().filter(|(_, length)| **length > 0) {
-                    one[row * tokens + if pooling == Pooling::Last { length - 1 } else { 0 }] = 1.0;
+            Pooling::WeightedMean | Pooling::Cls | Pooling::Last => {
+                let mut shares = vec![0f32; texts * tokens];
+                for (row, &length) in shares.chunks_exact_mut(tokens).zip(&self.lengths) {
+                    row.iter_mut().take(length).enumerate().for_each(|(at, share)| *share = pooling.weight(at, length));
                 }
-                Tensor::from_data(TensorData::new(one, [texts, tokens, 1]), &self.mean.device())
+                Tensor::from_data(TensorData::new(shares, [texts, tokens, 1]), &self.mean.device())
             }
         };
         (states * share).sum_dim(1).reshape([texts, dim])

@@ -1,19 +1,29 @@
 //! The weights of a backbone in host memory, by name, and their gradients.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+use crate::{values::Values, weights::WeightType};
 
 /// One weight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Name as in the model's `model.safetensors` (`encoder.layer.0.attention.self.query.weight`),
-    /// or that plus `.lora_A.weight` / `.lora_B.weight` for an adapter.
+    /// or that plus `.lora_A.weight` / `.lora_B.weight` / `.lora_magnitude_vector` for an adapter.
     pub name: String,
     /// Shape as in `model.safetensors`: a linear weight is `[out, in]`; `lora_A` is `[rank, in]`, `lora_B` `[out, rank]`.
     pub shape: Vec<usize>,
     /// Row-major values.
-    pub values: Vec<f32>,
+    pub values: Values,
     /// True where training may change it.
     pub trainable: bool,
+}
+
+impl Parameter {
+    /// Bytes of its numbers in memory while training: those that training changes are 32-bit floats.
+    pub fn bytes(&self) -> usize {
+        let each = if self.trainable { WeightType::F32 } else { self.values.weight_type() };
+        self.values.len() * each.bytes()
+    }
 }
 
 /// All weights of a backbone in a fixed order.
@@ -65,6 +75,25 @@ impl Parameters {
     /// One weight by its name.
     pub fn get(&self, name: &str) -> Option<&Parameter> {
         self.position(name).map(|at| &self.list[at])
+    }
+
+    /// The numbers of a weight that [`Parameters::widen`] made 32-bit floats, or that were never others.
+    pub(crate) fn floats(&self, position: usize) -> &[f32] {
+        let floats = self.list[position].values.as_floats();
+        debug_assert!(floats.is_some(), "{} was not widened", self.list[position].name);
+        floats.unwrap_or_default()
+    }
+
+    /// Says of all weights that they do not train.
+    pub fn freeze(&mut self) {
+        self.list.iter_mut().for_each(|parameter| parameter.trainable = false);
+    }
+
+    /// Makes 32-bit floats of all weights but those at these places.
+    pub(crate) fn widen(&mut self, but: &BTreeSet<usize>) {
+        for (_, parameter) in self.list.iter_mut().enumerate().filter(|(place, _)| !but.contains(place)) {
+            parameter.values.floats_mut();
+        }
     }
 
     /// Number of weights (tensors).

@@ -248,6 +248,11 @@ impl Tokenizer {
         Ok(chunks.into_iter().flatten().collect())
     }
 
+    /// One token by its id, with the special tokens around it.
+    pub(crate) fn alone(&self, id: u32) -> Vec<u32> {
+        self.before.iter().copied().chain([id]).chain(self.after.iter().copied()).collect()
+    }
+
     /// Number of special tokens around every text.
     pub fn special_tokens(&self) -> usize {
         self.before.len() + self.after.len()

@@ -5,7 +5,13 @@ use wb_bench::TrainingTexts;
 use wb_core::{Progress, RunDir, run_dir};
 use wb_encoder::{BiEncoder, DeviceConfig};
 
-use crate::{config::Experiment, encoder, output, session::Folders, test_pairs};
+use crate::{
+    config::Experiment,
+    encoder::{self, Opening},
+    output,
+    session::Folders,
+    test_pairs,
+};
 
 /// Contestants that are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +94,8 @@ impl Contestants {
     }
 
     fn encoder(wanted: WantedContestants<'_>, name: &str, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
-        let (encoder, run) = encoder::open(&name.into(), wanted.folders.runs, wanted.max_tokens, wanted.device)?;
+        let opening = Opening { max_tokens: wanted.max_tokens, device: wanted.device, dtype: None };
+        let (encoder, run) = encoder::open(&name.into(), wanted.folders.runs, opening)?;
         let Some(folder) = run else { return Ok(Self { bm25: false, encoder: Some(encoder), run: None, line: None }) };
         // The folder of a fine-tuned encoder has its base's name.
         let encoder = encoder.named(folder.id());

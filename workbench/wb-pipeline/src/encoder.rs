@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, suggest};
-use wb_encoder::{BiEncoder, DeviceConfig, Folder, Tokenizer, TokenizerConfig, folder::MaxTokens};
+use wb_encoder::{
+    BiEncoder, DeviceConfig, Folder, MemoryType, OpenDevice, Tokenizer, TokenizerConfig, folder::MaxTokens,
+};
 use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{data::ExperimentPairs, device};
@@ -17,7 +19,11 @@ use crate::{
 pub fn fingerprint(config: &EncoderConfig) -> Result<Fingerprint> {
     let mut all = Fingerprint::builder();
     all.text(Fingerprint::of_json(config).as_str());
-    if let ModelChoice::Pretrained(pretrained) = &config.model {
+    let pretrained = match &config.model {
+        ModelChoice::Pretrained(pretrained) => Some(pretrained),
+        _ => config.from_teacher().map(|(teacher, _)| teacher),
+    };
+    if let Some(pretrained) = pretrained {
         all.text(of_reference(pretrained)?.as_str());
     }
     Ok(all.finish())
@@ -32,14 +38,25 @@ pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
     Ok(all.finish())
 }
 
-/// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder.
+/// The encoder that an experiment begins with. A tokenizer that has to be learned is kept in the run's folder, and so is
+/// a bag that is made from a teacher, which the device computes.
 pub fn begin(
     experiment: &Experiment,
     run: &RunDir,
     data: &ExperimentPairs,
+    device: &OpenDevice,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Folder> {
     let config = experiment.encoder()?;
+    if let Some((teacher, wanted)) = config.from_teacher() {
+        let place = run.untrained();
+        if place.is_dir() {
+            return adapted(Folder::read(&place)?, experiment);
+        }
+        let made = wanted.make(&experiment.name, pretrained_encoder(teacher)?, device, progress)?;
+        made.write(&place)?;
+        return adapted(made, experiment);
+    }
     let folder = match &config.model {
         ModelChoice::Pretrained(pretrained) => pretrained_encoder(pretrained)?,
         _ => {
@@ -63,6 +80,10 @@ pub fn made_up(experiment: &Experiment) -> Result<Folder> {
     let config = experiment.encoder()?;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         return adapted(pretrained_or_like_it(pretrained, experiment)?, experiment);
+    }
+    if let Some((teacher, wanted)) = config.from_teacher() {
+        let teacher = pretrained_or_like_it(teacher, experiment)?;
+        return adapted(wanted.sized_like(&experiment.name, &teacher, experiment.seed)?, experiment);
     }
     let texts = ["sort a list", "sort the lines of a file"];
     let tokenizer = trainer(config).train(&texts, Path::new("made-up tokenizer"))?;
@@ -88,11 +109,15 @@ pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
         let folder = adapted(pretrained_encoder(pretrained)?, experiment)?;
         return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
     }
+    if let Some((teacher, wanted)) = config.from_teacher() {
+        let teacher = pretrained_encoder(teacher)?;
+        adapted(wanted.sized_like(&experiment.name, &teacher, experiment.seed)?, experiment)?;
+    }
     Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
 }
 
 /// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.
-fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
+pub fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
     let EncoderPlace::Hub { id, revision } = reference.place(session::runs())? else {
         return pretrained_encoder(reference);
     };
@@ -111,8 +136,8 @@ fn pretrained_encoder(reference: &EncoderRef) -> Result<Folder> {
     read(reference, &locate(reference)?)
 }
 
-/// Sets the lengths, prompts, pooling and adapters of an experiment.
-fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
+/// Sets the lengths, prompts, pooling, attention and adapters of an experiment.
+pub fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     let config = experiment.encoder()?;
     if !folder.dense.is_empty() {
         let message = format!("{} has dense layers after its pooling, which are computed but not trained", folder.name);
@@ -128,6 +153,9 @@ fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     }
     if let Some(pooling) = config.pooling {
         folder.model.pooling = pooling;
+    }
+    if let Some(on) = config.bidirectional {
+        folder.model.architecture.set_bidirectional(on, "encoder.bidirectional")?;
     }
     if let Some(late) = &config.late_interaction {
         folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
@@ -193,20 +221,30 @@ fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDi
     }
 }
 
-/// An encoder ready to embed, at its own lengths or at this one. With the run, if it is one's.
-pub fn open(
-    reference: &EncoderRef,
-    runs: &Path,
-    max_tokens: Option<usize>,
-    device: DeviceConfig,
-) -> Result<(BiEncoder, Option<RunDir>)> {
+/// Ways to open an encoder.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Opening {
+    /// Longest text in tokens, instead of the encoder's own.
+    pub max_tokens: Option<usize>,
+    /// Type of the weights in memory, instead of the folder's.
+    pub dtype: Option<MemoryType>,
+    /// The device.
+    pub device: DeviceConfig,
+}
+
+/// An encoder ready to embed. With the run, if it is one's.
+pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(BiEncoder, Option<RunDir>)> {
+    let Opening { max_tokens, dtype, device } = opening;
     let (path, run) = located(reference, runs)?;
     let mut folder = read(reference, &path)?;
     if let Some(tokens) = max_tokens {
         folder.max_tokens = MaxTokens::both(tokens);
     }
+    if let Some(dtype) = dtype {
+        folder.keep_as(dtype)?;
+    }
     let device = device::open(device, Some(&path))?;
-    Ok((BiEncoder::open(folder, &device)?, run))
+    Ok((BiEncoder::open_frozen(folder, &device)?, run))
 }
 
 /// An encoder in host memory. With the run, if it is one's.

@@ -1,10 +1,12 @@
 //! The size of an encoder, before anything is opened.
 
 use anyhow::Result;
+use wb_encoder::Parameter;
 
 use crate::{
     config::{EncoderConfig, Experiment, ModelChoice},
-    encoder::made_up,
+    encoder::{adapted, made_up, pretrained_or_like_it},
+    lints,
 };
 
 /// The size of an encoder.
@@ -16,16 +18,30 @@ pub struct Size {
     pub all: usize,
     /// Numbers that are trained.
     pub trainable: usize,
+    /// Bytes of weights, gradients and two moments of what is trained; activations come on top.
+    pub bytes: usize,
     /// Length of an embedding.
     pub dim: usize,
+    /// Sentences about what is allowed of it and probably not meant.
+    pub lints: Vec<String>,
 }
 
 /// The size of the encoder that an experiment begins with; a pretrained one is looked at without its weights.
 pub fn size(experiment: &Experiment, config: &EncoderConfig) -> Result<Size> {
-    if let ModelChoice::Pretrained(_) = &config.model {
+    if let ModelChoice::Pretrained(pretrained) = &config.model {
+        let own = pretrained_or_like_it(pretrained, experiment)?;
+        let lints = lints::of_encoder(config, &own);
+        let folder = adapted(own, experiment)?;
+        let (all, trainable) = folder.model.parameters.counts();
+        let what = format!("{}, {}", folder.name, folder.model.architecture.describe());
+        let bytes = folder.model.parameters.iter().map(Parameter::bytes).sum::<usize>() + 3 * 4 * trainable;
+        return Ok(Size { dim: folder.dim(), what, all, trainable, bytes, lints });
+    }
+    if let Some((teacher, _)) = config.from_teacher() {
         let folder = made_up(experiment)?;
         let (all, trainable) = folder.model.parameters.counts();
-        return Ok(Size { dim: folder.dim(), what: folder.name, all, trainable });
+        let what = format!("a bag of token vectors made from {}", teacher.id);
+        return Ok(Size { dim: folder.dim(), what, all, trainable, bytes: 4 * 4 * all, lints: Vec::new() });
     }
     let architecture = config.architecture(config.tokenizer.vocab_size);
     let (n, dim) = architecture.map_or((0, 0), |architecture| {
@@ -36,5 +52,5 @@ pub fn size(experiment: &Experiment, config: &EncoderConfig) -> Result<Size> {
     let (n, dim) = config.late_interaction.as_ref().map_or((n, dim), |late| (n + dim * late.dim, late.dim));
     let what =
         if matches!(config.model, ModelChoice::Transformer(_)) { "a transformer" } else { "a bag of token vectors" };
-    Ok(Size { what: format!("{what} from scratch"), all: n, trainable: n, dim })
+    Ok(Size { what: format!("{what} from scratch"), all: n, trainable: n, bytes: 4 * 4 * n, dim, lints: Vec::new() })
 }

@@ -37,7 +37,7 @@ impl<'a> Judges<'a> {
             None => {
                 let folder = encoder::locate(judge)?;
                 let device = device::open(self.experiment.device, Some(&folder))?;
-                let encoder = BiEncoder::open(Folder::read(&folder)?, &device)?;
+                let encoder = BiEncoder::open_frozen(Folder::read(&folder)?, &device)?;
                 self.encoders.push((judge.clone(), Remembered::new(encoder)));
                 self.encoders.len() - 1
             }

@@ -1,10 +1,13 @@
 //! Lints: values of a YAML that are allowed and probably not meant.
 
-use wb_encoder::train::{Keep, curriculum::most_negatives};
+use wb_encoder::{
+    Folder, Pooling,
+    train::{Keep, curriculum::most_negatives},
+};
 use wb_retrieval::mining::MiningConfig;
 
 use crate::{
-    config::{Experiment, ModelChoice},
+    config::{EncoderConfig, Experiment, ModelChoice},
     steps::PlannedTraining,
 };
 
@@ -51,9 +54,53 @@ fn of_prompts(experiment: &Experiment) -> Option<String> {
     })
 }
 
-/// Lints about devices, training and mining.
-pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
+/// Lints about a pretrained encoder, as it is before the experiment changes it.
+pub fn of_encoder(config: &EncoderConfig, own: &Folder) -> Vec<String> {
     let mut lints = Vec::new();
+    let one_vector = config.late_interaction.is_none() && own.late_interaction.is_none();
+    let is_decoder = own.model.architecture.is_causal() && config.bidirectional != Some(true);
+    if is_decoder && one_vector {
+        match (config.pooling, own.model.pooling) {
+            (Some(Pooling::Cls), _) | (None, Pooling::Cls) => lints.push(
+                "encoder.pooling: the first token of a decoder sees itself alone, so that `cls` gives all texts the \
+                 same vector: encoder.pooling=last"
+                    .to_owned(),
+            ),
+            (None, Pooling::Mean) => lints.push(
+                "encoder.pooling: only the last of a decoder's tokens has seen the whole text, and their mean is \
+                 taken; unless its model card says so: encoder.pooling=last"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+    }
+    if let Some(prompts) = &config.prompts {
+        let sides =
+            [("query", &prompts.query, &own.prompts.query), ("document", &prompts.document, &own.prompts.document)];
+        for (side, given, own_prompt) in sides {
+            if given.is_empty() && !own_prompt.is_empty() {
+                let name = &own.name;
+                lints.push(format!("encoder.prompts.{side}: is left out, and {name} was made with {own_prompt:?}"));
+            }
+        }
+    }
+    lints
+}
+
+/// A name that papers and posts give, which no model has.
+fn of_name(experiment: &Experiment) -> Option<String> {
+    let id = &experiment.pretrained()?.id;
+    id.to_lowercase().ends_with("bge-code-large-en").then(|| {
+        format!(
+            "encoder.model.pretrained: there is no {id}; the code model of that family is BAAI/bge-code-v1, a Qwen2 of \
+             1.5 billion numbers: encoder.model.pretrained=BAAI/bge-code-v1"
+        )
+    })
+}
+
+/// Lints about names, devices, training and mining.
+pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
+    let mut lints: Vec<String> = of_name(experiment).into_iter().collect();
     if let Err(error) = experiment.device.require_compiled() {
         lints.push(match error.hint() {
             Some(hint) => format!("device: {error}: {hint}"),
@@ -94,7 +141,8 @@ pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
             lints.push(format!("negatives: {} a pair are mined, and {by}", rules.per_pair));
         }
     }
-    let is_fresh = model.is_some() && !experiment.has_pretrained();
+    let has_teacher = experiment.encoder.as_ref().is_some_and(|encoder| encoder.from_teacher().is_some());
+    let is_fresh = model.is_some() && !experiment.has_pretrained() && !has_teacher;
     if is_fresh && train.optimizer.learning_rate() < 1e-4 {
         lints.push(format!(
             "train.optimizer.adamw.learning_rate: {} suits a pretrained model; fresh weights hardly move with it",

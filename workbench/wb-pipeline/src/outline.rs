@@ -45,10 +45,9 @@ pub fn print(
             rules.per_pair, negatives.ram
         ));
     }
-    if let Some(Size { what, all, trainable, .. }) = size {
+    if let Some(Size { what, all, trainable, bytes, .. }) = size {
         output::line(format!("encoder   {what}: {all} numbers, {trainable} trained"));
-        // Weights, gradients and two moments of what is trained, in 4 bytes each; activations come on top.
-        let bytes = quantities::bytes(4 * (all + 3 * trainable) as u64);
+        let bytes = quantities::bytes(*bytes as u64);
         output::line(format!("memory    {bytes} for weights, gradients and optimizer"));
     }
     // Training and benchmarks have defaults, which say nothing where there is no encoder.

@@ -74,7 +74,7 @@ pub fn encoder(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Trained, Folder)> {
-    let untrained = encoder::begin(experiment, &run.dir, data, progress)?;
+    let untrained = encoder::begin(experiment, &run.dir, data, device, progress)?;
     if run.stages.is_done("train", &run.inputs.all) && run.dir.encoder().is_dir() {
         // What is measured may have changed.
         atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
@@ -127,7 +127,7 @@ pub fn encoder(
         None => None,
         Some(guide) => {
             let folder = Folder::read(&encoder::locate(guide)?)?;
-            let mut guide = BiEncoder::open(folder, device)?;
+            let mut guide = BiEncoder::open_frozen(folder, device)?;
             guide.backbone_mut().watch(Stop::when(stop));
             Some(guide)
         }

@@ -8,6 +8,7 @@ pub mod csn_clean_full;
 pub mod csn_full;
 pub mod csn_func1000;
 pub mod csn_ndcg;
+mod distinct;
 pub mod pairs;
 mod protocol;
 pub mod ranked;

@@ -8,6 +8,7 @@
 //!   answer among those counts 0 and has rank 0.
 //! - **De-duplication.** Of documents with exactly the same text only the first in the pool is kept; it answers every
 //!   query that one of its copies answers, with the highest grade among them.
+//! - **Reranking.** Where a cross-encoder orders the first documents, ranks are those of its order: [`crate::reranking`].
 
 use std::collections::HashMap;
 
@@ -17,10 +18,14 @@ use wb_core::{
 };
 use wb_retrieval::{JudgedRanking, Metric, TieRule, metric::Tied};
 
-use super::protocol::{Context, Protocol, ProtocolNumbers};
+use super::{
+    distinct::Distinct,
+    protocol::{Context, Protocol, ProtocolNumbers},
+};
 use crate::{
     Result,
     contestant::{Chosen, Scorer},
+    reranking::{head, merged},
 };
 
 /// Order of documents with equal scores.
@@ -90,63 +95,6 @@ pub struct Placed {
     values: Vec<(f64, Tied, f64)>,
 }
 
-/// A pool without duplicates: where each distinct text stands first, and which distinct text a position has.
-struct Distinct {
-    firsts: Vec<usize>,
-    of_position: Vec<usize>,
-    texts: Vec<u32>,
-    ids: Vec<String>,
-    /// Positions by id, in the whole pool and among distinct texts; empty where no id is ever left out.
-    position: HashMap<String, usize>,
-    distinct_position: HashMap<String, usize>,
-}
-
-impl Distinct {
-    fn new(part: &QueryPool, with_positions: bool) -> Self {
-        let mut seen: HashMap<u32, usize> = HashMap::new();
-        let (mut firsts, mut texts) = (Vec::new(), Vec::new());
-        let of_position = part
-            .texts
-            .iter()
-            .enumerate()
-            .map(|(position, text)| {
-                *seen.entry(*text).or_insert_with(|| {
-                    firsts.push(position);
-                    texts.push(*text);
-                    texts.len() - 1
-                })
-            })
-            .collect();
-        let ids: Vec<String> = firsts.iter().map(|position| part.ids[*position].clone()).collect();
-        let positions = |ids: &[String]| match with_positions {
-            true => ids.iter().enumerate().map(|(position, id)| (id.clone(), position)).collect(),
-            false => HashMap::new(),
-        };
-        let (position, distinct_position) = (positions(&part.ids), positions(&ids));
-        Self { firsts, of_position, texts, ids, position, distinct_position }
-    }
-
-    fn has_duplicates(&self) -> bool {
-        self.firsts.len() < self.of_position.len()
-    }
-
-    /// Scores by position from scores by distinct text.
-    fn spread(&self, scores: &[f32]) -> Vec<f32> {
-        self.of_position.iter().map(|distinct| scores[*distinct]).collect()
-    }
-
-    fn query(&self, query: &PoolQuery) -> PoolQuery {
-        let mut grades: HashMap<usize, f64> = HashMap::new();
-        for (position, grade) in &query.relevant {
-            let kept = grades.entry(self.of_position[*position]).or_insert(0.0);
-            *kept = kept.max(*grade);
-        }
-        let mut relevant: Vec<(usize, f64)> = grades.into_iter().collect();
-        relevant.sort_by_key(|(position, _)| *position);
-        PoolQuery { relevant, ..query.clone() }
-    }
-}
-
 impl RankedProtocol {
     /// A protocol by its id and description, in which no document is left out.
     pub(super) fn new(
@@ -192,10 +140,7 @@ impl RankedProtocol {
 
     /// The first `k` documents of chosen queries (by their position over all parts), with ids and scores.
     pub fn top(&self, scorer: &Scorer<'_>, chosen: &dyn Fn(usize) -> bool, k: usize) -> Result<Vec<Top>> {
-        let rule = match self.ties {
-            TieTreatment::Ordered(rule) => rule,
-            TieTreatment::Best | TieTreatment::Worst => TieRule::FirstPosition,
-        };
+        let rule = self.rule();
         let mut tops = Vec::new();
         let mut first = 0;
         for (index, part) in self.parts.iter().enumerate() {
@@ -226,7 +171,38 @@ impl RankedProtocol {
         let numbers: Vec<u32> = part.queries.iter().map(|query| query.text).collect();
         let sources = Chosen { side: Side::Query, numbers: &numbers };
         let targets = Chosen { side: Side::Document, numbers: &distinct.texts };
-        scorer.scores(sources, targets, |index, scores| visit(&part.queries[index], scores))
+        let Some(reranking) = scorer.reranking() else {
+            return scorer.scores(sources, targets, |index, scores| visit(&part.queries[index], scores));
+        };
+        // Ranked twice rather than kept: all scores of all queries may not fit into memory.
+        let heads = scorer.scores(sources, targets, |index, scores| {
+            let mut scores = scores.to_vec();
+            if let Some(own) = distinct.own_text(&part.queries[index]) {
+                scores[own] = f32::NEG_INFINITY;
+            }
+            head(&scores, reranking.top, self.rule(), scorer.floor(), |position| distinct.ids[position].as_str())
+        })?;
+        let (queries, documents) = (&scorer.texts().queries, &scorer.texts().documents);
+        let texts: Vec<(&str, Vec<&str>)> = heads
+            .iter()
+            .zip(&part.queries)
+            .map(|(head, query)| {
+                let of_head = head.iter().map(|position| documents.text(distinct.texts[*position]));
+                (queries.text(query.text), of_head.collect())
+            })
+            .collect();
+        let scored = reranking.scores(&texts)?;
+        scorer.scores(sources, targets, |index, scores| {
+            visit(&part.queries[index], &merged(scores, &heads[index], &scored[index]))
+        })
+    }
+
+    /// The order of equal scores where a ranking is cut.
+    fn rule(&self) -> TieRule {
+        match self.ties {
+            TieTreatment::Ordered(rule) => rule,
+            TieTreatment::Best | TieTreatment::Worst => TieRule::FirstPosition,
+        }
     }
 
     fn one(

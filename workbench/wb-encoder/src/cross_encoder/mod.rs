@@ -3,10 +3,13 @@
 //! What sentence-transformers' `CrossEncoder` (6.2) computes from a `BertForSequenceClassification` or a
 //! `RobertaForSequenceClassification` with one label: w·tanh(D·h + b) + c of the first token's state h, and the folder's
 //! activation on it, the logistic function where it names none. Too slow to rank a corpus with, and better than an
-//! encoder at ranking a few. It is computed on the processor, and not trained.
+//! encoder at ranking a few. It is computed on the processor; `TrainedCrossEncoder` gives
+//! the gradients of its weights.
 
 pub(crate) mod head;
+pub mod losses;
 mod template;
+mod trained;
 
 use std::{collections::HashMap, path::Path};
 
@@ -14,11 +17,12 @@ use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
 
 pub use self::head::{ScoreActivation, ScoreHead};
 pub(crate) use self::template::PairTemplate;
+pub use self::trained::{PairGradients, PairTape, TrainedCrossEncoder};
 use crate::{
     batch::TokenBatch,
     error::{Error, Result},
     folder::cross_encoder::{self, CrossFolder},
-    models::{Architecture, Transformer},
+    models::Transformer,
     native::PairBackbone,
     text_vectors::by_length,
 };
@@ -76,7 +80,7 @@ impl CrossEncoder {
 
     /// A short description for tables: `bert 6 × 384, 12 heads`.
     pub fn describe(&self) -> String {
-        Architecture::Bert(self.folder.config.clone()).describe()
+        self.folder.architecture().describe()
     }
 
     fn positions(&self) -> usize {
@@ -148,9 +152,9 @@ impl Reranker for CrossEncoder {
         fingerprint.text("cross-encoder").text(Fingerprint::of_json(&settings).as_str());
         // A tokenizer that cannot be written as JSON would not have been read from it.
         fingerprint.text(&tokenizer.to_json().unwrap_or_default());
-        let of_backbone = self.backbone.parameters().iter().map(|one| (one.name.as_str(), one.values.as_slice()));
+        let of_backbone = self.backbone.parameters().iter().map(|one| (one.name.as_str(), one.values.floats()));
         for (name, values) in of_backbone.chain(head.weights()) {
-            fingerprint.text(name).floats(values);
+            fingerprint.text(name).floats(&values);
         }
         fingerprint.finish()
     }

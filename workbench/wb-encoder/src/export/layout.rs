@@ -139,17 +139,12 @@ impl Layout {
                 "pooling_mode_mean_tokens": pooling == Pooling::Mean,
                 "pooling_mode_max_tokens": false,
                 "pooling_mode_mean_sqrt_len_tokens": false,
-                "pooling_mode_weightedmean_tokens": false,
+                "pooling_mode_weightedmean_tokens": pooling == Pooling::WeightedMean,
                 "pooling_mode_lasttoken": pooling == Pooling::Last,
                 "include_prompt": true,
             }),
             Self::New => {
-                let mode = match pooling {
-                    Pooling::Cls => "cls",
-                    Pooling::Mean => "mean",
-                    Pooling::Last => "lasttoken",
-                };
-                json!({"embedding_dimension": dim, "pooling_mode": mode, "include_prompt": true})
+                json!({"embedding_dimension": dim, "pooling_mode": pooling.hub_name(), "include_prompt": true})
             }
         }
     }

@@ -12,9 +12,10 @@ use crate::{
 };
 
 /// True where the lint is about such an encoder: bags of token vectors have another layout, late interaction
-/// has one that such servers do not know, and the last token's state is a newer way to pool, which older ones refuse by name.
+/// has one that such servers do not know, and other ways to pool than these are newer, which older ones refuse by name.
 pub(super) fn applies(folder: &Folder) -> bool {
-    let one_vector = folder.late_interaction.is_none() && folder.model.pooling != Pooling::Last;
+    let pools = matches!(folder.model.pooling, Pooling::Mean | Pooling::Cls);
+    let one_vector = folder.late_interaction.is_none() && pools;
     matches!(folder.model.architecture, Architecture::Bert(_)) && one_vector
 }
 

@@ -125,7 +125,7 @@ pub fn export(
             ExportFormat::St => Layout::Legacy.write(&folder, config, inside)?,
             ExportFormat::St6 => Layout::New.write(&folder, config, inside)?,
             ExportFormat::Peft => peft::write(&folder, config, inside)?,
-            ExportFormat::Safetensors => own::write_into(&folder, inside, config.dtype)?,
+            ExportFormat::Safetensors => own::write_into(&folder, inside, Some(config.dtype))?,
         }
         let again = match config.format {
             // The base model need not be on this machine under the name that the adapters give it.

@@ -81,5 +81,5 @@ fn write_matrix(folder: &Folder, late: &LateInteraction, config: &ExportConfig, 
     });
     write_json(&to.join("config.json"), &settings)?;
     let named = [("linear.weight".to_owned(), matrix)];
-    weights::write_as(&to.join("model.safetensors"), named.into_iter(), config.dtype)
+    weights::write_as(&to.join("model.safetensors"), named.into_iter(), Some(config.dtype))
 }

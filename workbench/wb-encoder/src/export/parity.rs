@@ -37,7 +37,7 @@ impl Parity {
     pub(super) fn measure(source: &Folder, written: &Folder, again: &Folder, dtype: WeightType) -> Result<Self> {
         let device = DeviceConfig::Cpu.open()?;
         let embed = |folder: Folder| -> Result<[Embeddings; 2]> {
-            let encoder = BiEncoder::open(folder, &device)?;
+            let encoder = BiEncoder::open_frozen(folder, &device)?;
             Ok([encoder.embed(&TEXTS, Side::Query, &mut silent)?, encoder.embed(&TEXTS, Side::Document, &mut silent)?])
         };
         // A length of its own for each side is what some formats cannot hold; the account of the export says so.
@@ -50,7 +50,7 @@ impl Parity {
             WeightType::F32 => (exact, None),
             _ => {
                 let mut meant = written.clone();
-                for value in meant.model.parameters.iter_mut().flat_map(|p| &mut p.values) {
+                for value in meant.model.parameters.iter_mut().flat_map(|p| p.values.floats_mut()) {
                     *value = dtype.rounded(*value);
                 }
                 meant.dense.iter_mut().for_each(|dense| dense.round(dtype));

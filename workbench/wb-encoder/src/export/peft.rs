@@ -25,7 +25,7 @@ pub(super) fn write(folder: &Folder, config: &ExportConfig, to: &Path) -> Result
     write_json(&to.join(peft_config::FILE), &peft_config::to_json(lora, architecture, &layers, base, revision))?;
     let ours = folder.model.parameters.iter().filter(|p| lora::is_adapter(&p.name) || lora.saves(&p.name));
     let named = ours.map(|p| (format!("{}{}", peft::PREFIX, p.name), p));
-    weights::write_as(&to.join(peft::WEIGHTS), named, config.dtype)?;
+    weights::write_as(&to.join(peft::WEIGHTS), named, Some(config.dtype))?;
     Layout::Legacy.write_around(folder, config, to)
 }
 
@@ -36,7 +36,7 @@ pub(super) fn read_back(folder: &Folder, from: &Path) -> Result<Folder> {
     for parameter in folder.model.parameters.iter().filter(|p| !lora::is_adapter(&p.name)) {
         // What trains whole has to come from the folder too.
         let saved = folder.lora.as_ref().is_some_and(|lora| lora.saves(&parameter.name));
-        let values = if saved { vec![0.0; parameter.values.len()] } else { parameter.values.clone() };
+        let values = if saved { vec![0.0; parameter.values.len()].into() } else { parameter.values.clone() };
         parameters.insert(Parameter { values, ..parameter.clone() });
     }
     base.model.parameters = parameters;

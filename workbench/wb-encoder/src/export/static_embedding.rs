@@ -51,7 +51,8 @@ pub(super) fn fold(folder: &mut Folder, config: &StaticConfig, notes: &mut Vec<S
     if !config.weighted {
         return;
     }
-    let values = |name: &str| folder.model.parameters.get(name).map(|p| p.values.clone()).unwrap_or_default();
+    let values =
+        |name: &str| folder.model.parameters.get(name).map(|p| p.values.floats().into_owned()).unwrap_or_default();
     let (mut vectors, weights) = (values("embeddings.weight"), values("token_weights"));
     for (vector, weight) in vectors.chunks_exact_mut(config.dim).zip(&weights) {
         let factor = f64::from(*weight).exp();
@@ -61,7 +62,7 @@ pub(super) fn fold(folder: &mut Folder, config: &StaticConfig, notes: &mut Vec<S
     parameters.insert(Parameter {
         name: "embeddings.weight".into(),
         shape: vec![config.vocab_size, config.dim],
-        values: vectors,
+        values: vectors.into(),
         trainable: true,
     });
     folder.model.parameters = parameters;
@@ -89,7 +90,7 @@ pub(super) fn write(layout: Layout, folder: &Folder, config: &ExportConfig, to: 
     weights::write_as(
         &inside.join("model.safetensors"),
         folder.model.parameters.iter().map(|p| (name(p), p)),
-        config.dtype,
+        Some(config.dtype),
     )?;
     write_tokenizer(folder, &inside.join("tokenizer.json"))?;
     if own_module {

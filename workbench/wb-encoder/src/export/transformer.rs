@@ -39,7 +39,7 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
     write_json(&to.join("config.json"), &config)?;
     let of_model = folder.model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
     let named = of_model.map(|p| (p.name.clone(), p));
-    weights::write_as(&to.join("model.safetensors"), named, dtype)
+    weights::write_as(&to.join("model.safetensors"), named, Some(dtype))
 }
 
 /// `tokenizer.json`, and beside it what transformers wants to be told of it.

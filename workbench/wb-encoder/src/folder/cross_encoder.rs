@@ -36,6 +36,13 @@ pub(crate) struct CrossFolder {
     pub notes: Vec<String>,
 }
 
+impl CrossFolder {
+    /// The network, without its head.
+    pub fn architecture(&self) -> Architecture {
+        Architecture::Bert(self.config.clone())
+    }
+}
+
 /// The head as `config.json` describes it.
 #[derive(Deserialize)]
 struct HeadConfig {
@@ -90,7 +97,7 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
     let loaded = weights::read(&weights_files(path)?, &expected, &|name| config.our_names(name))?;
     note_names(&mut notes, "tensors not used", &loaded.ignored);
     let mut parameters = loaded.parameters;
-    let taken = names.map(|name| parameters.get(name).map(|one| one.values.clone()).unwrap_or_default());
+    let taken = names.map(|name| parameters.get(name).map(|one| one.values.floats().into_owned()).unwrap_or_default());
     parameters.retain(|one| !names.contains(&one.name.as_str()));
 
     let (tokenizer, template) = tokenizer(path, &config, &mut notes)?;

@@ -89,7 +89,7 @@ fn take_matrix(folder: &mut Folder, place: &Path) -> Result<usize> {
     }
     let spec = WeightSpec { name: WEIGHT.to_owned(), shape: dense.weight.shape().to_vec(), init: WeightInit::Zeros };
     let mut matrix = fresh_weight(spec, Seed(0));
-    matrix.values = dense.weight.iter().copied().collect();
+    matrix.values = dense.weight.iter().copied().collect::<Vec<f32>>().into();
     folder.model.parameters.insert(matrix);
     Ok(dense.dim())
 }

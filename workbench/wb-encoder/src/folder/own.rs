@@ -119,12 +119,12 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
 impl Folder {
     /// Writes a run's weights folder, which appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        atomic::folder_with(path, |inside| write_into(self, inside, WeightType::F32))
+        atomic::folder_with(path, |inside| write_into(self, inside, None))
     }
 }
 
-/// Writes the files into a folder that is there.
-pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: WeightType) -> Result<()> {
+/// Writes the files into a folder that is there, in a type or as the weights are in memory.
+pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: Option<WeightType>) -> Result<()> {
     let Folder { name, model, lora, dense, late_interaction, tokenizer, normalize, max_tokens, prompts, notes: _ } =
         folder;
     let settings = Settings {

@@ -10,7 +10,7 @@ use wb_core::Seed;
 use super::{Folder, model_error, note_names, peft_config, peft_config::PeftConfig};
 use crate::{
     error::Result,
-    lora::{self, Targets, merge},
+    lora::{self, Targets},
     models::Architecture,
     parameters::{Parameter, Parameters},
     weights::{self, tensor_error},
@@ -48,8 +48,7 @@ fn hint(base: &str, place: &Path) -> String {
 }
 
 impl Folder {
-    /// Puts the adapters that PEFT saved in a folder onto this encoder; they can be trained further. DoRA's are merged
-    /// into its weights.
+    /// Puts the adapters that PEFT saved in a folder onto this encoder; they can be trained further.
     pub fn add_peft(&mut self, place: &Path) -> Result<()> {
         if self.lora.is_some() {
             let message = format!("{} has adapters already, expected a model without", self.name);
@@ -84,10 +83,13 @@ impl Folder {
                 fill(&mut parameter, found, &file)?;
                 parameters.insert(parameter);
             }
-            match (config.use_dora, magnitude) {
+            match (config.lora.use_dora, magnitude) {
                 (true, magnitude) => {
-                    let scale = adapter.scale_of(layer);
-                    merge_dora(parameters, layer, scale, magnitude, &file)?;
+                    let mut parameter = named(parameters, &lora::magnitude(layer))?;
+                    // Older versions keep it as a column.
+                    let flat = magnitude.map(|m| Parameter { shape: vec![m.values.len()], ..m });
+                    fill(&mut parameter, flat, &file)?;
+                    parameters.insert(parameter);
                 }
                 (false, Some(m)) => {
                     let message = "is a magnitude vector, and use_dora is false".into();
@@ -96,16 +98,8 @@ impl Folder {
                 (false, None) => {}
             }
         }
-        if config.use_dora {
-            let all = std::mem::take(parameters);
-            all.iter().filter(|p| !lora::is_adapter(&p.name)).for_each(|p| {
-                parameters.insert(Parameter { trainable: true, ..p.clone() });
-            });
-            notes.push(format!("DoRA adapters of {} layers were merged into the weights", layers.len()));
-        } else {
-            self.model.adapter = Some(adapter);
-            self.lora = Some(config.lora);
-        }
+        self.model.adapter = Some(adapter);
+        self.lora = Some(config.lora);
         self.notes.extend(notes);
         Ok(())
     }
@@ -229,26 +223,4 @@ fn fill(parameter: &mut Parameter, found: Option<Parameter>, file: &Path) -> Res
 fn named(parameters: &Parameters, name: &str) -> Result<Parameter> {
     let missing = || wb_core::Error::data(name, "is not among the model's weights");
     parameters.get(name).cloned().ok_or_else(missing)
-}
-
-/// W ← m · (W + s·B·A) / ‖W + s·B·A‖, row by row.
-fn merge_dora(
-    parameters: &mut Parameters,
-    layer: &str,
-    scale: f32,
-    magnitude: Option<Parameter>,
-    file: &Path,
-) -> Result<()> {
-    let get = |part: &str| named(parameters, &format!("{layer}.{part}"));
-    let (mut weight, a, b) = (get("weight")?, get("lora_A.weight")?, get("lora_B.weight")?);
-    let name = format!("{layer}.lora_magnitude_vector");
-    let mut lengths =
-        Parameter { name, shape: vec![weight.shape[0]], values: vec![0.0; weight.shape[0]], trainable: false };
-    // Older versions keep it as a column.
-    let flat = magnitude.map(|m| Parameter { shape: vec![m.values.len()], ..m });
-    fill(&mut lengths, flat, file)?;
-    merge::add_product(&mut weight, &a, &b, scale)?;
-    merge::scale_rows(&mut weight, &lengths.values);
-    parameters.insert(weight);
-    Ok(())
 }

@@ -28,8 +28,6 @@ pub(crate) struct PeftConfig {
     pub exclude: Option<Targets>,
     /// True where only some of the layers that the targets name have an adapter.
     pub some_layers: bool,
-    /// True where there are magnitude vectors.
-    pub use_dora: bool,
     /// True where weights were said to be stored `[in, out]`.
     pub fan_in_fan_out: bool,
 }
@@ -81,7 +79,7 @@ pub(crate) fn read(path: &Path) -> Result<PeftConfig> {
         targets: typed(path, "target_modules", take("target_modules"))?
             .ok_or_else(|| model_error(path, "has no target_modules, expected names of layers", ""))?,
         use_rslora: typed(path, "use_rslora", take("use_rslora"))?.unwrap_or(false),
-        use_dora: false,
+        use_dora: typed(path, "use_dora", take("use_dora"))?.unwrap_or(false),
         rank_pattern: typed(path, "rank_pattern", take("rank_pattern"))?.unwrap_or_default(),
         alpha_pattern: typed(path, "alpha_pattern", take("alpha_pattern"))?.unwrap_or_default(),
         modules_to_save: typed(path, "modules_to_save", take("modules_to_save"))?.unwrap_or_default(),
@@ -91,7 +89,6 @@ pub(crate) fn read(path: &Path) -> Result<PeftConfig> {
         lora,
         exclude: typed(path, "exclude_modules", take("exclude_modules").filter(is_on))?,
         some_layers: take("layers_to_transform").as_ref().is_some_and(is_on),
-        use_dora: typed(path, "use_dora", take("use_dora"))?.unwrap_or(false),
         fan_in_fan_out: typed(path, "fan_in_fan_out", take("fan_in_fan_out"))?.unwrap_or(false),
     };
     if let Some((key, value)) = keys.iter().find(|(key, value)| is_on(value) && !HARMLESS.contains(&key.as_str())) {
@@ -162,7 +159,7 @@ pub(crate) fn to_json(
         "revision": revision,
         "target_modules": targets,
         "task_type": "FEATURE_EXTRACTION",
-        "use_dora": false,
+        "use_dora": config.use_dora,
         "use_rslora": config.use_rslora,
     })
 }

@@ -280,12 +280,10 @@ fn read_pooling(path: &Path) -> Result<Pooling> {
     }
     match names.as_slice() {
         [] => Ok(Pooling::Mean),
-        [mode] => match mode.as_str() {
-            "mean" => Ok(Pooling::Mean),
-            "cls" => Ok(Pooling::Cls),
-            "lasttoken" | "last" => Ok(Pooling::Last),
-            other => Err(model_error(path, format!("pools by `{other}`, expected mean, cls or lasttoken"), "")),
-        },
+        [mode] => Pooling::ALL.into_iter().find(|known| known.hub_name() == mode).ok_or_else(|| {
+            let names = Pooling::ALL.map(Pooling::hub_name).join(", ");
+            model_error(path, format!("pools by `{mode}`, expected one of {names}"), "")
+        }),
         several => Err(model_error(path, format!("pools by {}, expected one way", several.join(" and ")), "")),
     }
 }

@@ -6,14 +6,19 @@
 //! at run time.
 
 pub mod activation;
+pub mod bytes;
 mod instructions;
 pub mod matmul;
 pub mod normalize;
 pub mod packed;
+mod panels;
 pub mod rms;
+pub mod short;
 pub mod softmax;
 pub mod vector;
 
+pub use bytes::Bytes;
 pub use instructions::instruction_set;
 pub use matmul::{Mat, MatMut, matmul};
 pub use packed::{Packed, matmul_packed};
+pub use short::Short;

@@ -13,8 +13,11 @@ use std::{cell::RefCell, hint::black_box};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::{
+    bytes::{self, Bytes},
     instructions::ARCH,
     matmul::{Mat, MatMut},
+    panels::Panels,
+    short::Short,
 };
 
 /// One cache line, so that panels begin at one.
@@ -25,13 +28,24 @@ struct Line([f32; 16]);
 /// The right side of products, `[inner, columns]`.
 #[derive(Debug, Clone, Default)]
 pub struct Packed {
-    lines: Vec<Line>,
-    inner: usize,
-    columns: usize,
-    /// Vectors in a row of a panel.
-    vectors: usize,
-    /// Columns of a panel; those past the end are zeros.
-    panel: usize,
+    numbers: Numbers,
+    panels: Panels,
+}
+
+/// The panels' numbers.
+#[derive(Debug, Clone)]
+enum Numbers {
+    Floats(Vec<Line>),
+    /// Half the memory; a panel becomes floats when it is its turn, for all rows of a product.
+    Short(Vec<u16>, Short),
+    /// A quarter of it, and a scale for each column of the panels.
+    Bytes(Bytes),
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::Floats(Vec::new())
+    }
 }
 
 impl Packed {
@@ -42,62 +56,105 @@ impl Packed {
         packed
     }
 
+    /// Packs 16-bit numbers `[rows, columns]`, or their transpose.
+    pub fn short(kind: Short, bits: &[u16], rows: usize, columns: usize, transposed: bool) -> Self {
+        Self::short_for(*ARCH, kind, bits, [rows, columns], transposed)
+    }
+
+    fn short_for(arch: Arch, kind: Short, bits: &[u16], [rows, columns]: [usize; 2], transposed: bool) -> Self {
+        let (shape, strides) = match transposed {
+            false => ([rows, columns], [columns, 1]),
+            true => ([columns, rows], [1, columns]),
+        };
+        let panels = Panels::new(arch, shape);
+        let mut packed = vec![0; panels.len()];
+        panels.fill(&mut packed, bits, strides);
+        Self { numbers: Numbers::Short(packed, kind), panels }
+    }
+
+    /// Packs the transpose of rows of 8-bit numbers, whose scales become those of columns.
+    pub fn bytes(rows: &Bytes) -> Self {
+        Self::bytes_for(*ARCH, rows)
+    }
+
+    fn bytes_for(arch: Arch, rows: &Bytes) -> Self {
+        let (columns, inner) = (rows.scales.len(), rows.width());
+        let panels = Panels::new(arch, [inner, columns]);
+        let mut numbers = vec![0; panels.len()];
+        panels.fill(&mut numbers, &rows.numbers, [1, inner]);
+        let mut scales = rows.scales.clone();
+        scales.resize(columns.next_multiple_of(panels.panel), 0.0);
+        Self { numbers: Numbers::Bytes(Bytes { numbers, scales }), panels }
+    }
+
     /// Packs another matrix, keeping the memory.
     pub fn pack(&mut self, right: Mat<'_>) {
         self.pack_for(*ARCH, right);
     }
 
     fn pack_for(&mut self, arch: Arch, right: Mat<'_>) {
-        let lanes = arch.dispatch(Lanes);
-        (self.inner, self.columns) = (right.rows, right.columns);
-        self.vectors = right.columns.div_ceil(lanes).clamp(1, widest_panel(lanes));
-        self.panel = self.vectors * lanes;
-        let len = self.inner * self.columns.div_ceil(self.panel) * self.panel;
-        self.lines.resize(len.div_ceil(16), Line::default());
-        let (inner, columns, panel) = (self.inner, self.columns, self.panel);
-        if inner == 0 {
-            return;
+        self.panels = Panels::new(arch, [right.rows, right.columns]);
+        let mut lines = match std::mem::take(&mut self.numbers) {
+            Numbers::Floats(lines) => lines,
+            Numbers::Short(..) | Numbers::Bytes(_) => Vec::new(),
+        };
+        let len = self.panels.len();
+        lines.resize(len.div_ceil(16), Line::default());
+        self.panels.fill(&mut numbers_mut(&mut lines)[..len], right.data, [right.row_stride, right.column_stride]);
+        self.numbers = Numbers::Floats(lines);
+    }
+
+    /// 16-bit numbers as they were packed, transposed: `[columns, inner]`; none where they are floats.
+    pub fn columns_of_short(&self) -> Vec<u16> {
+        match &self.numbers {
+            Numbers::Floats(_) | Numbers::Bytes(_) => Vec::new(),
+            Numbers::Short(packed, _) => self.panels.columns(packed),
         }
-        for (at, rows) in self.numbers_mut()[..len].chunks_exact_mut(inner * panel).enumerate() {
-            let width = panel.min(columns - at * panel);
-            for (k, row) in rows.chunks_exact_mut(panel).enumerate() {
-                let first = k * right.row_stride + at * panel * right.column_stride;
-                let (taken, rest) = row.split_at_mut(width);
-                if right.column_stride == 1 {
-                    taken.copy_from_slice(&right.data[first..first + width]);
-                } else {
-                    for (column, x) in taken.iter_mut().enumerate() {
-                        *x = right.data[first + column * right.column_stride];
-                    }
-                }
-                rest.fill(0.0);
+    }
+
+    /// The numbers as they were packed, as floats, transposed: `[columns, inner]`.
+    pub fn columns_of_floats(&self) -> Vec<f32> {
+        match &self.numbers {
+            Numbers::Floats(lines) => self.panels.columns(numbers(lines)),
+            Numbers::Short(packed, kind) => kind.floats(&self.panels.columns(packed)),
+            Numbers::Bytes(packed) => {
+                let scales = packed.scales[..self.panels.columns].to_vec();
+                Bytes { numbers: self.panels.columns(&packed.numbers), scales }.floats()
             }
         }
     }
 
-    fn numbers_mut(&mut self) -> &mut [f32] {
-        // SAFETY: a `Line` is sixteen numbers without padding.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * 16) }
+    /// Bytes of memory that the numbers take, with those that fill panels up.
+    pub fn memory(&self) -> usize {
+        match &self.numbers {
+            Numbers::Floats(lines) => size_of_val(lines.as_slice()),
+            Numbers::Short(packed, _) => 2 * packed.len(),
+            Numbers::Bytes(packed) => packed.numbers.len() + 4 * packed.scales.len(),
+        }
+    }
+
+    /// The kind of 16-bit numbers that these are; none where they are floats.
+    pub fn short_kind(&self) -> Option<Short> {
+        match &self.numbers {
+            Numbers::Floats(_) | Numbers::Bytes(_) => None,
+            Numbers::Short(_, kind) => Some(*kind),
+        }
+    }
+
+    /// Numbers without those that fill panels up.
+    pub fn count(&self) -> usize {
+        self.panels.inner * self.panels.columns
     }
 }
 
-/// Vectors in a row of a panel. A tile's sums, the panel's row and one number of the left side stay in registers:
-/// 6 · 2 + 2 + 1 of the 16 that AVX2 has, 8 · 3 + 3 + 1 of the 32 of AVX-512. With 4 · 3 + 3 + 1 the compiler has no
-/// register to spare on AVX2, and products ran at 58 % of the processor's peak in place of 90 %.
-fn widest_panel(lanes: usize) -> usize {
-    if lanes == 8 { 2 } else { 3 }
+fn numbers(lines: &[Line]) -> &[f32] {
+    // SAFETY: a `Line` is sixteen numbers without padding.
+    unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * 16) }
 }
 
-/// Asks for the number of numbers that a vector of a level holds.
-struct Lanes;
-
-impl WithSimd for Lanes {
-    type Output = usize;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F32_LANES
-    }
+fn numbers_mut(lines: &mut [Line]) -> &mut [f32] {
+    // SAFETY: a `Line` is sixteen numbers without padding.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * 16) }
 }
 
 /// `result = scale · left · right`, added to what is there with `add`. Runs on the calling thread.
@@ -122,17 +179,28 @@ pub(super) fn pack_and_matmul(result: MatMut<'_>, add: bool, left: Mat<'_>, righ
 fn matmul_packed_on(arch: Arch, result: MatMut<'_>, add: bool, left: Mat<'_>, right: &Packed, scale: f32) {
     assert_eq!(
         (result.rows, result.columns, left.columns),
-        (left.rows, right.columns, right.inner),
+        (left.rows, right.panels.columns, right.panels.inner),
         "[{}, {}] = [{}, {}] · [{}, {}]",
         result.rows,
         result.columns,
         left.rows,
         left.columns,
-        right.inner,
-        right.columns
+        right.panels.inner,
+        right.panels.columns
     );
-    if result.rows > 0 && result.columns > 0 {
-        arch.dispatch(Product { result, add, left, right, scale });
+    if result.rows == 0 || result.columns == 0 {
+        return;
+    }
+    thread_local! {
+        static WIDENED: RefCell<Vec<Line>> = RefCell::default();
+    }
+    let Packed { numbers, panels } = right;
+    match numbers {
+        Numbers::Floats(_) => arch.dispatch(Product { result, add, left, numbers, panels, scale, widened: &mut [] }),
+        Numbers::Short(..) | Numbers::Bytes(_) => WIDENED.with_borrow_mut(|widened| {
+            widened.resize((panels.inner * panels.panel).div_ceil(16), Line::default());
+            arch.dispatch(Product { result, add, left, numbers, panels, scale, widened });
+        }),
     }
 }
 
@@ -140,8 +208,11 @@ struct Product<'a> {
     result: MatMut<'a>,
     add: bool,
     left: Mat<'a>,
-    right: &'a Packed,
+    numbers: &'a Numbers,
+    panels: &'a Panels,
     scale: f32,
+    /// A panel's numbers, where they are to be widened.
+    widened: &'a mut [Line],
 }
 
 impl WithSimd for Product<'_> {
@@ -149,8 +220,8 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Rows of a tile: as many as leave registers for the panel's row, see `widest_panel`.
-        match (S::F32_LANES == 8, self.right.vectors) {
+        // Rows of a tile: as many as leave registers for the panel's row, see `Panels`.
+        match (S::F32_LANES == 8, self.panels.vectors) {
             (true, 1) => self.run::<S, 6, 1>(simd),
             (true, _) => self.run::<S, 6, 2>(simd),
             (false, 1) => self.run::<S, 8, 1>(simd),
@@ -163,46 +234,61 @@ impl WithSimd for Product<'_> {
 impl Product<'_> {
     #[inline(always)]
     fn run<S: Simd, const M: usize, const V: usize>(mut self, simd: S) {
-        let panels = self.right.columns.div_ceil(self.right.panel);
-        for panel in 0..panels {
+        let len = self.panels.inner * self.panels.panel;
+        for panel in 0..self.panels.columns.div_ceil(self.panels.panel) {
+            let right: *const f32 = match self.numbers {
+                Numbers::Floats(lines) => lines.as_ptr().cast::<f32>().wrapping_add(panel * len),
+                Numbers::Short(bits, kind) => {
+                    let widened = numbers_mut(self.widened);
+                    kind.widen(&bits[panel * len..][..len], &mut widened[..len]);
+                    widened.as_ptr()
+                }
+                Numbers::Bytes(packed) => {
+                    let widened = numbers_mut(self.widened);
+                    let scales = &packed.scales[panel * self.panels.panel..][..self.panels.panel];
+                    bytes::widen_columns(&packed.numbers[panel * len..][..len], scales, &mut widened[..len]);
+                    widened.as_ptr()
+                }
+            };
             let mut row = 0;
             while row + M <= self.result.rows {
-                self.tile::<S, M, V>(simd, panel, row);
+                self.tile::<S, M, V>(simd, panel, right, row);
                 row += M;
             }
             if M > 4 && row + 4 <= self.result.rows {
-                self.tile::<S, 4, V>(simd, panel, row);
+                self.tile::<S, 4, V>(simd, panel, right, row);
                 row += 4;
             }
             if row + 2 <= self.result.rows {
-                self.tile::<S, 2, V>(simd, panel, row);
+                self.tile::<S, 2, V>(simd, panel, right, row);
                 row += 2;
             }
             if row < self.result.rows {
-                self.tile::<S, 1, V>(simd, panel, row);
+                self.tile::<S, 1, V>(simd, panel, right, row);
             }
         }
     }
 
-    /// M rows and one panel's columns of the result.
+    /// M rows and one panel's columns of the result; `right` points to the panel's floats.
     #[expect(
         clippy::needless_range_loop,
         reason = "counted loops over arrays of known size are what the compiler unrolls"
     )]
     #[inline(always)]
-    fn tile<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, panel: usize, row: usize) {
-        let Self { result, add, left, right, scale } = self;
-        let (inner, lanes) = (right.inner, S::F32_LANES);
+    fn tile<S: Simd, const M: usize, const V: usize>(&mut self, simd: S, panel: usize, right: *const f32, row: usize) {
+        let Self { result, add, left, panels, scale, .. } = self;
+        let (inner, lanes) = (panels.inner, S::F32_LANES);
         let zero = simd.splat_f32s(0.0);
         let mut sums = [[zero; V]; M];
-        // SAFETY: `row + M` is at most the rows of `left` and `result`, and `panel` one of the panels of `right`;
-        // `check` proved that those rows lie in their slices, and `pack` made every panel `inner · panel` numbers long.
+        // SAFETY: `row + M` is at most the rows of `left` and `result`, and `panel` one of the panels, to whose first
+        // number `right` points; `check` proved that those rows lie in their slices, and a panel is `inner · panel`
+        // numbers long.
         unsafe {
             // A pointer for each row, hidden from the compiler: it would make one out of the other, and the chain of
             // additions takes as long as the products.
             let x = left.data.as_ptr().wrapping_add(row * left.row_stride);
             let rows: [*const f32; M] = std::array::from_fn(|m| black_box(x.wrapping_add(m * left.row_stride)));
-            let mut y = right.lines.as_ptr().cast::<f32>().wrapping_add(panel * inner * right.panel);
+            let mut y = right;
             let mut at = 0;
             for _ in 0..inner {
                 let mut of_right = [zero; V];
@@ -219,8 +305,8 @@ impl Product<'_> {
                 y = y.wrapping_add(V * lanes);
             }
         }
-        let first = panel * right.panel;
-        let width = right.panel.min(right.columns - first);
+        let first = panel * panels.panel;
+        let width = panels.panel.min(panels.columns - first);
         let factor = simd.splat_f32s(*scale);
         if width < V * lanes {
             for m in 0..M {
@@ -276,6 +362,61 @@ mod tests {
                 matmul_packed_on(arch, MatMut::strided(&mut found, m, n, n + 3), add, left, &packed, 0.5);
                 for (found, expected) in found.iter().zip(&expected) {
                     prop_assert!((found - expected).abs() < 1e-4);
+                }
+            }
+        }
+    }
+
+    /// Products of the same bits as of floats, and the numbers come back as they were.
+    #[test]
+    fn bytes_are_multiplied_as_their_floats() {
+        let x: Vec<f32> = (0..29 * 50).map(|i| ((i * 37 % 101) as f32).sin()).collect();
+        for columns in [3, 50, 117] {
+            let weights: Vec<f32> = (0..columns * 50).map(|i| ((i * 31 % 211) as f32).cos() * (i % 7) as f32).collect();
+            let bytes = Bytes::of(&weights, 50);
+            for arch in levels() {
+                let mut expected = Packed::default();
+                expected.pack_for(arch, Mat::new(&bytes.floats(), columns, 50).t());
+                let packed = Packed::bytes_for(arch, &bytes);
+                assert_eq!(packed.columns_of_floats(), bytes.floats());
+                let product = |right: &Packed| {
+                    let mut result = vec![1.0; 29 * columns];
+                    let into = MatMut::new(&mut result, 29, columns);
+                    matmul_packed_on(arch, into, true, Mat::new(&x, 29, 50), right, 0.5);
+                    result
+                };
+                assert_eq!(product(&packed), product(&expected));
+            }
+        }
+    }
+
+    /// Products of the same bits as of floats, whatever is beside a row; and the numbers come back as they were.
+    #[test]
+    fn short_numbers_are_multiplied_as_their_floats() {
+        let x: Vec<f32> = (0..29 * 50).map(|i| ((i * 37 % 101) as f32).sin()).collect();
+        for kind in [Short::F16, Short::Bf16] {
+            let bits: Vec<u16> =
+                (0..50 * 117).map(|i: u32| (0x3000 + i * 7 % 0x0c00) as u16 | (i as u16 & 1) << 15).collect();
+            let floats: Vec<f32> = bits.iter().map(|bits| kind.to_float(*bits)).collect();
+            for arch in levels() {
+                for transposed in [false, true] {
+                    let (inner, columns) = if transposed { (117, 50) } else { (50, 117) };
+                    let matrix = Mat::new(&floats, 50, 117);
+                    let mut expected = Packed::default();
+                    expected.pack_for(arch, if transposed { matrix.t() } else { matrix });
+                    let packed = Packed::short_for(arch, kind, &bits, [50, 117], transposed);
+                    if transposed {
+                        assert_eq!(packed.columns_of_short(), bits);
+                    }
+                    for rows in [1, 7, 12] {
+                        let product = |right: &Packed| {
+                            let mut result = vec![1.0; rows * columns];
+                            let left = Mat::new(&x[..rows * inner], rows, inner);
+                            matmul_packed_on(arch, MatMut::new(&mut result, rows, columns), true, left, right, 0.7);
+                            result
+                        };
+                        assert_eq!(product(&packed), product(&expected), "{kind:?} {transposed} {rows}");
+                    }
                 }
             }
         }

@@ -33,7 +33,7 @@ impl LateInteraction {
         side: impl Fn(usize) -> Side,
     ) -> Result<Projected> {
         let width = states.ncols();
-        let weight = &parameters.at(self.place(parameters, width)?).values;
+        let weight = parameters.at(self.place(parameters, width)?).values.floats();
         let (mut tokens, mut offsets) = (Vec::with_capacity(states.nrows()), vec![0]);
         for text in 0..batch.len() {
             let side = side(text);
@@ -41,7 +41,7 @@ impl LateInteraction {
             tokens.extend(range.filter(|token| self.counts(batch.ids()[*token], side)));
             offsets.push(tokens.len());
         }
-        let vectors = match ArrayView2::from_shape((self.dim(), width), weight) {
+        let vectors = match ArrayView2::from_shape((self.dim(), width), &weight[..]) {
             Ok(weight) if tokens.len() == states.nrows() => product::by_rows(states, weight),
             Ok(weight) => product::by_rows(states.select(Axis(0), &tokens).view(), weight),
             Err(error) => return Err(wb_core::Error::data(super::WEIGHT, error.to_string())),
@@ -60,7 +60,8 @@ impl LateInteraction {
     ) -> Result<Array2<f32>> {
         let place = self.place(parameters, states.ncols())?;
         let parameter = parameters.at(place);
-        let weight = ArrayView2::from_shape((self.dim(), states.ncols()), &parameter.values)
+        let weight = parameter.values.floats();
+        let weight = ArrayView2::from_shape((self.dim(), states.ncols()), &weight[..])
             .map_err(|error| wb_core::Error::data(super::WEIGHT, error.to_string()))?;
         let mut at = at_vectors.to_owned();
         DenseSimilarity::cosine().unprepare(&projected.units, &mut at);

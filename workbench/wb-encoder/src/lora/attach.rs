@@ -3,7 +3,7 @@
 use rand::RngExt;
 use wb_core::Seed;
 
-use super::{Adapter, config::LoraConfig};
+use super::{Adapter, config::LoraConfig, row_length};
 use crate::{
     error::Result,
     late_interaction,
@@ -38,6 +38,10 @@ pub fn attach(
                 format!("got {rank}, expected at most {} for `{layer}` of {name}", out.min(inside)),
             ));
         }
+        // ‖W‖ of each row: B is zero.
+        let length = |row: &[f32]| row_length(row) as f32;
+        let lengths =
+            config.use_dora.then(|| weight.values.floats().chunks_exact(inside).map(length).collect::<Vec<f32>>());
         let bound = 1.0 / (inside as f32).sqrt();
         let mut rng = seed.stream(&format!("lora {layer}"));
         let a = (0..rank * inside).map(|_| rng.random_range(-bound..bound)).collect();
@@ -48,7 +52,11 @@ pub fn attach(
             trainable: true,
         };
         parameters.insert(adapter("lora_A", vec![rank, inside], a));
-        parameters.insert(adapter("lora_B", vec![out, rank], vec![0.0; out * rank]));
+        parameters.insert(adapter("lora_B", vec![out, rank], vec![0.0; out * rank].into()));
+        if let Some(lengths) = lengths {
+            let name = super::magnitude(layer);
+            parameters.insert(Parameter { name, shape: vec![out], values: lengths.into(), trainable: true });
+        }
     }
     Ok(Adapter::new(config, &layers))
 }

@@ -21,7 +21,8 @@ pub struct LoraConfig {
     pub targets: Targets,
     /// Multiplies by alpha / √rank instead, so that high ranks learn as fast as low ones.
     pub use_rslora: bool,
-    /// Has to be `false`: DoRA adapters of others are read and merged, and not trained.
+    /// Learns the lengths of the weights' rows too (DoRA, Liu et al. 2024); a step multiplies by each adapted weight
+    /// twice.
     pub use_dora: bool,
     /// Ranks of their own, by a pattern for the end of a layer's name: `{ "layer.0.*query": 2 }`. The first that fits
     /// counts.
@@ -55,11 +56,6 @@ impl LoraConfig {
         expect_value(format!("{key}.alpha"), self.alpha, positive(self.alpha), "a positive number")?;
         let is_fine = (0.0..1.0).contains(&self.dropout);
         expect_value(format!("{key}.dropout"), self.dropout, is_fine, "at least 0 and less than 1")?;
-        if self.use_dora {
-            let message = "is true, expected false: DoRA adapters are read and merged, but not trained; \
-                           their row lengths would have to be computed anew at every step";
-            return Err(Error::value(format!("{key}.use_dora"), message).with_hint("use_rslora: true"));
-        }
         self.targets.validate(&format!("{key}.targets"))?;
         self.rank_pattern.validate(&format!("{key}.rank_pattern"), "at least 1", |rank| rank > 0)?;
         self.alpha_pattern.validate(&format!("{key}.alpha_pattern"), "a positive number", positive)?;

@@ -1,12 +1,14 @@
 //! Adapters added into the layers that they stand beside, so that nothing of them is left to compute.
 
-use super::{Adapter, is_adapter};
+use super::{Adapter, is_adapter, magnitude, row_length};
 use crate::{
     error::Result,
     parameters::{Parameter, Parameters},
 };
 
-/// Adds every adapter into its layer (W += s·B·A) and removes it: what remains computes the same without adapters.
+/// Adds every adapter into its layer and removes it: what remains computes the same without adapters.
+///
+/// W += s·B·A, whose rows then get the lengths that DoRA learned.
 pub fn merge(parameters: &Parameters, adapter: &Adapter) -> Result<Parameters> {
     let mut merged = Parameters::default();
     for parameter in parameters.iter().filter(|p| !is_adapter(&p.name)) {
@@ -15,6 +17,9 @@ pub fn merge(parameters: &Parameters, adapter: &Adapter) -> Result<Parameters> {
             let part = |part: &str| parameters.get(&format!("{layer}.{part}.weight"));
             if let (Some(a), Some(b)) = (part("lora_A"), part("lora_B")) {
                 add_product(&mut parameter, a, b, adapter.scale_of(&layer))?;
+                if let Some(magnitude) = parameters.get(&magnitude(&layer)) {
+                    scale_rows(&mut parameter, &magnitude.values.floats());
+                }
             }
         }
         merged.insert(parameter);
@@ -23,7 +28,7 @@ pub fn merge(parameters: &Parameters, adapter: &Adapter) -> Result<Parameters> {
 }
 
 /// W += s·B·A, in double precision.
-pub fn add_product(weight: &mut Parameter, a: &Parameter, b: &Parameter, scale: f32) -> Result<()> {
+fn add_product(weight: &mut Parameter, a: &Parameter, b: &Parameter, scale: f32) -> Result<()> {
     let (rank, inside, out) = (a.shape[0], a.shape[1], b.shape[0]);
     if b.shape[1] != rank || weight.shape != [out, inside] {
         let message =
@@ -31,9 +36,10 @@ pub fn add_product(weight: &mut Parameter, a: &Parameter, b: &Parameter, scale: 
         return Err(wb_core::Error::data(weight.name.as_str(), message));
     }
     let mut sums = vec![0.0f64; inside];
-    for (row, b) in weight.values.chunks_exact_mut(inside).zip(b.values.chunks_exact(rank)) {
+    let (a, b) = (a.values.floats(), b.values.floats());
+    for (row, b) in weight.values.floats_mut().chunks_exact_mut(inside).zip(b.chunks_exact(rank)) {
         sums.fill(0.0);
-        for (b, a) in b.iter().zip(a.values.chunks_exact(inside)) {
+        for (b, a) in b.iter().zip(a.chunks_exact(inside)) {
             for (sum, a) in sums.iter_mut().zip(a) {
                 *sum += f64::from(*b) * f64::from(*a);
             }
@@ -47,10 +53,10 @@ pub fn add_product(weight: &mut Parameter, a: &Parameter, b: &Parameter, scale: 
 
 /// Gives each row of a weight the length that a DoRA adapter's magnitude vector says (Liu et al. 2024, arXiv 2402.09353):
 /// row ← magnitude · row / ‖row‖, after [`add_product`]. PEFT computes the same without merging.
-pub fn scale_rows(weight: &mut Parameter, magnitude: &[f32]) {
+fn scale_rows(weight: &mut Parameter, magnitude: &[f32]) {
     let inside = weight.shape[1];
-    for (row, magnitude) in weight.values.chunks_exact_mut(inside).zip(magnitude) {
-        let norm = row.iter().map(|w| f64::from(*w) * f64::from(*w)).sum::<f64>().sqrt();
+    for (row, magnitude) in weight.values.floats_mut().chunks_exact_mut(inside).zip(magnitude) {
+        let norm = row_length(row);
         // A row of zeros has no direction, and stays.
         let factor = if norm > 0.0 { f64::from(*magnitude) / norm } else { 0.0 };
         row.iter_mut().for_each(|w| *w = (f64::from(*w) * factor) as f32);

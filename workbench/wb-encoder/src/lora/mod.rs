@@ -2,6 +2,9 @@
 //!
 //! A layer with weight W `[out, in]` and adapter A `[rank, in]`, B `[out, rank]` computes x·Wᵀ + b + s·(drop(x)·Aᵀ)·Bᵀ
 //! with s = alpha / rank, or alpha / √rank where the adapters are rank-stabilized (Kalajdzievski 2023, arXiv 2312.03732).
+//! With `use_dora` (Liu et al. 2024, arXiv 2402.09353) the lengths of W's rows are learned too, as magnitudes m `[out]`:
+//! the layer computes with m∘(W + s·B·A) / ‖W + s·B·A‖. Magnitudes begin as the lengths of W's rows, and as weights of
+//! one dimension they do not decay, which in PEFT is left to the optimizer's groups.
 //! Names, layouts, initial values and defaults are PEFT's:
 //! A is Kaiming-uniform with a = √5, that is uniform in ±1/√in, and B is zero, so a fresh adapter changes nothing.
 
@@ -49,9 +52,30 @@ impl Adapter {
     }
 }
 
+/// Ending of the name of a layer's magnitudes, which DoRA learns beside A and B.
+const MAGNITUDE: &str = ".lora_magnitude_vector";
+
+/// Length that counts for rows that are shorter, zeros above all, so that nothing is divided by zero.
+pub(crate) const SHORTEST_ROW: f32 = 1e-30;
+
 /// True where a weight is part of an adapter, by its name.
 pub fn is_adapter(name: &str) -> bool {
-    name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight")
+    name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight") || layer_of_magnitude(name).is_some()
+}
+
+/// The layer whose rows' lengths a weight is, by its name; none where it is something else.
+pub fn layer_of_magnitude(name: &str) -> Option<&str> {
+    name.strip_suffix(MAGNITUDE)
+}
+
+/// Name of a layer's magnitudes, `[out]`, as in PEFT's files.
+pub(crate) fn magnitude(layer: &str) -> String {
+    format!("{layer}{MAGNITUDE}")
+}
+
+/// ‖row‖ of a weight, summed in double precision.
+pub(crate) fn row_length(row: &[f32]) -> f64 {
+    row.iter().map(|w| f64::from(*w) * f64::from(*w)).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]
@@ -78,18 +102,51 @@ mod tests {
         assert_eq!(trainable[0], "encoder.layer.0.attention.self.query.lora_A.weight");
         let a = parameters.get("encoder.layer.1.attention.self.value.lora_A.weight").unwrap();
         let bound = 1.0 / 8f32.sqrt();
-        assert!(a.values.iter().all(|v| v.abs() <= bound) && a.values.iter().any(|v| v.abs() > bound / 2.0));
+        assert!(
+            a.values.floats().iter().all(|v| v.abs() <= bound)
+                && a.values.floats().iter().any(|v| v.abs() > bound / 2.0)
+        );
         assert!(
             parameters
                 .get("encoder.layer.1.attention.self.value.lora_B.weight")
                 .unwrap()
                 .values
+                .floats()
                 .iter()
                 .all(|v| *v == 0.0)
         );
         // A fresh adapter changes nothing.
         let merged = merge(&parameters, &adapter).unwrap();
         assert!(merged.iter().zip(before.iter()).all(|(a, b)| a.values == b.values && a.name == b.name));
+    }
+
+    #[test]
+    fn magnitudes_begin_as_lengths_and_merge_as_lengths() {
+        let mut parameters = bert().fresh(Seed(1));
+        let before = parameters.clone();
+        let config = LoraConfig { rank: 4, use_dora: true, ..LoraConfig::default() };
+        let adapter = attach(&mut parameters, &bert(), &config, Seed(1), "tiny").unwrap();
+        assert_eq!(parameters.iter().filter(|p| p.trainable).count(), 12);
+        let layer = "encoder.layer.1.attention.self.value";
+        let rows = |p: &crate::parameters::Parameters| -> Vec<f32> {
+            let weight = p.get(&format!("{layer}.weight")).unwrap().values.floats();
+            weight.chunks(8).map(|row| row.iter().map(|w| w * w).sum::<f32>().sqrt()).collect()
+        };
+        let close = |found: &[f32], expected: &[f32]| {
+            assert_eq!(found.len(), expected.len());
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6 * b), "{found:?} {expected:?}");
+        };
+        let m = parameters.get(&magnitude(layer)).unwrap();
+        assert_eq!((m.shape.as_slice(), m.trainable), ([8].as_slice(), true));
+        close(&m.values.floats(), &rows(&before));
+        // A fresh adapter changes nothing but for rounding, and a trained one has rows of the lengths m.
+        close(&rows(&merge(&parameters, &adapter).unwrap()), &rows(&before));
+        for p in parameters.iter_mut().filter(|p| is_adapter(&p.name)) {
+            p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += 0.1 + i as f32 * 0.01);
+        }
+        let merged = merge(&parameters, &adapter).unwrap();
+        close(&rows(&merged), &parameters.get(&magnitude(layer)).unwrap().values.floats());
+        assert!(merged.iter().all(|p| !is_adapter(&p.name)));
     }
 
     #[test]
@@ -116,12 +173,12 @@ mod tests {
         let config = LoraConfig { rank: 1, alpha: 3.0, dropout: 0.0, targets, ..LoraConfig::default() };
         let adapter = attach(&mut parameters, &bert(), &config, Seed(1), "tiny").unwrap();
         let layer = "encoder.layer.0.attention.self.query";
-        let before = parameters.get(&format!("{layer}.weight")).unwrap().values.clone();
+        let before = parameters.get(&format!("{layer}.weight")).unwrap().values.floats().into_owned();
         for p in parameters.iter_mut().filter(|p| is_adapter(&p.name)) {
-            p.values.iter_mut().enumerate().for_each(|(i, v)| *v = i as f32);
+            p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v = i as f32);
         }
         let merged = merge(&parameters, &adapter).unwrap();
-        let after = &merged.get(&format!("{layer}.weight")).unwrap().values;
+        let after = merged.get(&format!("{layer}.weight")).unwrap().values.floats();
         // Row 2, column 5: W + 3 · B[2] · A[5] = W + 3 · 2 · 5.
         assert!((after[2 * 8 + 5] - before[2 * 8 + 5] - 30.0).abs() < 1e-5);
         assert!(merged.get(&format!("{layer}.lora_A.weight")).is_none());
@@ -180,7 +237,6 @@ mod tests {
             r#"{"modules_to_save": ["classifier"]}"#,
             "lora.modules_to_save: `classifier` is no module of tiny, expected one such as embeddings, ",
         );
-        refused(r#"{"use_dora": true}"#, "lora.use_dora: is true, expected false: DoRA adapters are read and merged");
         refused(r#"{"targets": "query"}"#, "lora.targets: adapter target `query` matches no parameter of tiny");
     }
 }

@@ -162,6 +162,11 @@ impl Transformer for GemmaConfig {
         }
     }
 
+    fn set_bidirectional(&mut self, on: bool) -> bool {
+        self.use_bidirectional_attention = on;
+        true
+    }
+
     fn validate(&self, key: &str) -> Result<()> {
         self.stack().validate(key)?;
         self.decoder.validate(key)?;

@@ -65,6 +65,14 @@ macro_rules! architectures {
                     Self::StaticEmbedding(_) => None,
                 }
             }
+
+            /// Its config, to change, where it is a transformer.
+            pub fn transformer_mut(&mut self) -> Option<&mut dyn Transformer> {
+                match self {
+                    $(Self::$name(config) => Some(config),)*
+                    Self::StaticEmbedding(_) => None,
+                }
+            }
         }
     };
 }
@@ -109,6 +117,11 @@ impl Architecture {
     /// The network, where it is a transformer.
     pub fn stack(&self) -> Option<Stack> {
         self.transformer().map(Transformer::stack)
+    }
+
+    /// True where tokens see those before them alone: a decoder's.
+    pub fn is_causal(&self) -> bool {
+        self.stack().is_some_and(|stack| stack.layers.iter().all(|layer| layer.reach.after == 0))
     }
 
     /// A short description for tables: `bert 6 × 384, 12 heads`; `qwen3 28 × 1024, 16 heads on 8`, where fewer answer.

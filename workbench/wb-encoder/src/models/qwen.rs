@@ -11,7 +11,7 @@ use super::{
 use crate::error::Result;
 
 /// A Qwen2 (arXiv 2407.10671) or Qwen3 (arXiv 2505.09388) without its language head: a decoder, whose tokens see those
-/// before them. Weights are named as in `model.safetensors` without a leading `model.`:
+/// before them, or all where it was trained so (LLM2Vec, arXiv 2404.05961). Weights are named as in `model.safetensors` without a leading `model.`:
 ///
 /// - `embed_tokens.weight`;
 /// - `layers.N.self_attn.{q,k,v,o}_proj.weight`, and `...{q,k,v}_proj.bias` in a Qwen2;
@@ -27,6 +27,13 @@ pub struct QwenConfig {
     pub version: QwenVersion,
     /// Sizes.
     pub decoder: DecoderShape,
+    /// True where tokens see those before them alone.
+    #[serde(default = "causal")]
+    pub is_causal: bool,
+}
+
+fn causal() -> bool {
+    true
 }
 
 /// A generation of the model.
@@ -77,7 +84,11 @@ impl Transformer for QwenConfig {
             QwenVersion::Qwen3 => 128,
         };
         let rope_theta = hub.rotary_base(None, "rope_theta", 10_000.0)?;
-        Ok(Self { version, decoder: DecoderShape::from_hub(hub, sizes, heads, head_dim, rope_theta)? })
+        Ok(Self {
+            version,
+            decoder: DecoderShape::from_hub(hub, sizes, heads, head_dim, rope_theta)?,
+            is_causal: hub.flag("is_causal", true)?,
+        })
     }
 
     fn to_hub(&self, _: HubTokens) -> Value {
@@ -95,6 +106,9 @@ impl Transformer for QwenConfig {
         }));
         if is_qwen3 {
             keys["attention_bias"] = json!(false);
+        }
+        if !self.is_causal {
+            keys["is_causal"] = json!(false);
         }
         keys
     }
@@ -126,7 +140,7 @@ impl Transformer for QwenConfig {
                 head_norms: (self.version == QwenVersion::Qwen3)
                     .then(|| [name("self_attn.q_norm"), name("self_attn.k_norm")]),
                 rotary: Some(Rotary { size: head_dim, base: rope_theta }),
-                reach: Reach::BEFORE,
+                reach: if self.is_causal { Reach::BEFORE } else { Reach::ALL },
                 attention_output: linear("self_attn.o_proj", queries, hidden, false),
                 attention_update_norm: None,
                 feed_forward_norm: name("post_attention_layernorm"),
@@ -156,6 +170,11 @@ impl Transformer for QwenConfig {
             final_norm: Some("norm".into()),
             dropout: StackDropout { attention: self.decoder.attention_dropout, ..StackDropout::default() },
         }
+    }
+
+    fn set_bidirectional(&mut self, on: bool) -> bool {
+        self.is_causal = !on;
+        true
     }
 
     fn validate(&self, key: &str) -> Result<()> {

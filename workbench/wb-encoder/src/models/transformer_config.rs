@@ -32,6 +32,11 @@ pub trait Transformer {
     /// Refuses sizes that cannot be; `key` is what messages call them by.
     fn validate(&self, key: &str) -> Result<()>;
 
+    /// Lets tokens see those after them too, or not: false where the architecture knows one of the two alone.
+    fn set_bidirectional(&mut self, on: bool) -> bool {
+        on
+    }
+
     /// Our name for a file's tensor: the name in the network alone, whatever holds it in the file.
     fn our_name(&self, name: &str) -> String {
         without_wrappers(name, &["model."]).to_owned()
@@ -91,6 +96,20 @@ impl Architecture {
         let architecture = read(&keys)?;
         architecture.validate(&keys.place())?;
         Ok(architecture)
+    }
+
+    /// Lets tokens see those after them too (LLM2Vec, arXiv 2404.05961), or not. `key` is what the message calls it by,
+    /// where the architecture knows one of the two alone.
+    pub fn set_bidirectional(&mut self, on: bool, key: &str) -> Result<()> {
+        let described = self.describe();
+        let is_set = self.transformer_mut().is_some_and(|config| config.set_bidirectional(on));
+        if is_set {
+            return Ok(());
+        }
+        let sees = if self.transformer().is_some() { "whose tokens see both ways" } else { "whose tokens see none" };
+        let message = format!("got {on}, and the encoder is {described}, {sees}");
+        Err(wb_core::Error::value(key, message)
+            .with_hint("take it away: it is for decoders, such as Qwen3 and Gemma 3"))
     }
 
     /// Our name for a file's tensor.

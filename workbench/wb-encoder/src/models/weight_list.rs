@@ -69,7 +69,7 @@ pub fn fresh_weight(spec: WeightSpec, seed: Seed) -> Parameter {
         WeightInit::Ones => vec![1.0; n],
         WeightInit::Normal(std) => normal(seed, &name, n, std),
     };
-    Parameter { name, shape, values, trainable: true }
+    Parameter { name, shape, values: values.into(), trainable: true }
 }
 
 /// `n` draws from a normal distribution by Box and Muller's transform.
@@ -185,11 +185,11 @@ mod tests {
         let fresh = architecture.fresh(Seed(7));
         assert_eq!(fresh, architecture.fresh(Seed(7)));
         assert_ne!(fresh, architecture.fresh(Seed(8)));
-        let values = &fresh.get("embeddings.weight").unwrap().values;
+        let values = fresh.get("embeddings.weight").unwrap().values.floats();
         let mean_square = values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / values.len() as f64;
         // 32,000 draws: the mean square of N(0, 1/64) is 1/64 ± 2 %.
         assert!((mean_square * 64.0 - 1.0).abs() < 0.03, "{mean_square}");
-        assert!(fresh.get("token_weights").unwrap().values.iter().all(|v| *v == 0.0));
+        assert!(fresh.get("token_weights").unwrap().values.floats().iter().all(|v| *v == 0.0));
         assert_eq!(fresh.counts(), (500 * 64 + 500, 500 * 64 + 500));
     }
 }

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::{distances::Distances, dropout_mask::Mask, linear::GroupPass, pool::sized, states::rows_of};
 use crate::{
     dropout::attention_element,
@@ -10,9 +12,10 @@ use crate::{
     models::stack::{HeadSizes, Reach},
 };
 
-/// Texts of more tokens than this are asked about in blocks of [`BLOCK`] queries where no probabilities are kept, so
-/// that memory does not grow with the square of their length, and queries of a short reach cost what they look at.
-const WHOLE: usize = 512;
+/// Texts of more tokens than this are asked about in blocks of [`BLOCK`] queries, and their probabilities are not kept but
+/// computed again in the backward pass (Dao et al. 2022, arXiv 2205.14135, without its blocks of keys): memory does not
+/// grow with the square of their length, and queries of a short reach cost what they look at.
+pub const WHOLE: usize = 512;
 const BLOCK: usize = 256;
 
 /// A layer's heads: their sizes, what they see, and what is done to their scores and probabilities. Their parts stand in
@@ -32,6 +35,47 @@ pub struct AttentionScratch {
     pub probabilities: Vec<f32>,
     /// Attention probabilities after dropout.
     pub dropped: Vec<f32>,
+    /// Gradients at one head's scores.
+    pub d_scores: Vec<f32>,
+}
+
+/// A text of a group.
+#[derive(Debug, Clone, Copy)]
+struct Text {
+    /// Its place in the whole batch.
+    place: u64,
+    /// Its first row in the group.
+    first: usize,
+    /// Its tokens.
+    n: usize,
+    /// Tokens of them that are attended to.
+    keys: usize,
+}
+
+impl Text {
+    fn of(pass: GroupPass<'_>, text: usize) -> Self {
+        let (first, n) = rows_of(pass.batch, pass.group, text);
+        Self { place: pass.batch.place(text), first, n, keys: pass.batch.keys(text) }
+    }
+
+    /// Number of one head's probabilities that a tape keeps.
+    fn kept(self) -> usize {
+        if self.n > WHOLE { 0 } else { self.n * self.keys }
+    }
+}
+
+/// Some neighbouring queries of a text, and the keys that any of them sees.
+#[derive(Debug, Clone)]
+struct Block {
+    queries: Range<usize>,
+    keys: Range<usize>,
+}
+
+impl Block {
+    /// Number of scores.
+    fn len(&self) -> usize {
+        self.queries.len() * self.keys.len()
+    }
 }
 
 /// Columns of a head's query, key and value.
@@ -52,10 +96,19 @@ impl Heads {
         Columns { query: head * size, key, value: key + keys, width: queries + 2 * keys }
     }
 
-    /// Number of probabilities of a group.
-    pub fn n_probabilities(&self, pass: GroupPass<'_>) -> usize {
-        let of_text = |text: usize| rows_of(pass.batch, pass.group, text).1 * pass.batch.keys(text);
-        pass.group.texts.clone().map(of_text).sum::<usize>() * self.sizes.count
+    /// Number of probabilities that a tape keeps of a group.
+    fn n_kept(&self, pass: GroupPass<'_>) -> usize {
+        pass.group.texts.clone().map(|text| Text::of(pass, text).kept()).sum::<usize>() * self.sizes.count
+    }
+
+    /// A text in blocks: as a whole, unless it is long.
+    fn blocks(self, text: Text) -> impl Iterator<Item = Block> {
+        let size = if text.n > WHOLE { BLOCK } else { text.n.max(1) };
+        (0..text.n).step_by(size).map(move |start| {
+            let queries = start..(start + size).min(text.n);
+            let keys = if text.n > WHOLE { self.seen(queries.clone(), text.keys) } else { 0..text.keys };
+            Block { queries, keys }
+        })
     }
 
     /// The keys that any of these queries sees, of so many; all of them where one would see none.
@@ -87,69 +140,110 @@ impl Heads {
         }
     }
 
+    /// One head's probabilities of a block, out of its part of a text's projections.
+    fn probabilities(
+        self,
+        head: usize,
+        block: &Block,
+        text: Text,
+        bias: Option<&Distances>,
+        projections: &[f32],
+        p: &mut [f32],
+    ) {
+        let (at, Block { queries, keys }) = (self.columns(head), block);
+        let part = |column: usize, rows: &Range<usize>| {
+            let first = (text.first + rows.start) * at.width + column;
+            Mat::strided(&projections[first..], rows.len(), self.sizes.size, at.width)
+        };
+        let scores = MatMut::new(p, queries.len(), keys.len());
+        matmul(scores, false, part(at.query, queries), part(at.key, keys).t(), self.scale());
+        if let Some(bias) = bias {
+            bias.add_to(head, p, queries.start, keys);
+        }
+        self.hide(p, queries.clone(), keys, text.keys);
+        softmax::softmax_rows(p, keys.len());
+    }
+
+    /// Dropout on one head's probabilities of a block, or on their gradients.
+    fn drop(mask: Mask, head: usize, block: &Block, text: Text, x: &mut [f32]) {
+        let Block { queries, keys } = block;
+        let element = |row: usize| attention_element(head, queries.start + row) + keys.start as u64;
+        mask.apply_to_rows(x, keys.len(), text.place, element);
+    }
+
+    /// One head's probabilities of a block after dropout: in `dropped`, or as they are where there is none.
+    fn dropped<'p>(self, head: usize, block: &Block, text: Text, p: &'p [f32], dropped: &'p mut Vec<f32>) -> &'p [f32] {
+        let Some(mask) = self.mask else { return p };
+        let dropped = sized(dropped, block.len());
+        dropped.copy_from_slice(p);
+        Self::drop(mask, head, block, text, dropped);
+        dropped
+    }
+
     /// `context = softmax(scale · q·kᵀ + bias)·v` for each text and head, where there is a bias.
     ///
-    /// With `keep`, the probabilities of the whole group are left there, text by text, head by head.
+    /// With `keep`, the probabilities of texts that are not long are left there, text by text, head by head. Blocks of
+    /// long ones are the work of all threads.
     pub fn attend(
         self,
         pass: GroupPass<'_>,
         bias: Option<&Distances>,
         projections: &[f32],
         context: &mut [f32],
-        mut keep: Option<&mut Vec<f32>>,
+        keep: Option<&mut Vec<f32>>,
         scratch: &mut AttentionScratch,
     ) {
-        let AttentionScratch { probabilities, dropped } = scratch;
-        let HeadSizes { count, size, .. } = self.sizes;
-        let inner = count * size;
-        if let Some(kept) = keep.as_deref_mut() {
-            sized(kept, self.n_probabilities(pass));
-        }
-        let mut kept_at = 0;
-        for text in pass.group.texts.clone() {
-            let ((first, n), keys) = (rows_of(pass.batch, pass.group, text), pass.batch.keys(text));
-            if n == 0 {
+        let inner = self.sizes.count * self.sizes.size;
+        let mut kept: &mut [f32] = match keep {
+            Some(kept) => sized(kept, self.n_kept(pass)),
+            None => &mut [],
+        };
+        for text in pass.group.texts.clone().map(|text| Text::of(pass, text)).filter(|text| text.n > 0) {
+            let context = &mut context[text.first * inner..][..text.n * inner];
+            if text.n > WHOLE {
+                let blocks: Vec<Block> = self.blocks(text).collect();
+                context.par_chunks_mut(BLOCK * inner).zip(blocks).for_each_init(
+                    AttentionScratch::default,
+                    |scratch, (context, block)| {
+                        for head in 0..self.sizes.count {
+                            self.attend_block(head, &block, text, bias, projections, context, None, scratch);
+                        }
+                    },
+                );
                 continue;
             }
-            let block = if keep.is_some() || n <= WHOLE { n } else { BLOCK };
-            for head in 0..count {
-                let at = self.columns(head);
-                let rows = &projections[first * at.width..];
-                let part = |column: usize, rows_at: usize, n| {
-                    Mat::strided(&rows[rows_at * at.width + column..], n, size, at.width)
-                };
-                for start in (0..n).step_by(block) {
-                    let queries = start..(start + block).min(n);
-                    let (m, columns) =
-                        (queries.len(), if keep.is_some() { 0..keys } else { self.seen(queries.clone(), keys) });
-                    let p = match keep.as_deref_mut() {
-                        Some(kept) => &mut kept[kept_at..kept_at + n * keys],
-                        None => sized(probabilities, m * columns.len()),
-                    };
-                    let key = part(at.key, columns.start, columns.len());
-                    matmul(MatMut::new(p, m, columns.len()), false, part(at.query, start, m), key.t(), self.scale());
-                    if let Some(bias) = bias {
-                        bias.add_to(head, p, start, &columns);
-                    }
-                    self.hide(p, queries, &columns, keys);
-                    softmax::softmax_rows(p, columns.len());
-                    let p: &[f32] = match self.mask {
-                        None => p,
-                        Some(mask) => {
-                            let dropped = sized(dropped, n * keys);
-                            dropped.copy_from_slice(p);
-                            let place = pass.batch.place(text);
-                            mask.apply_to_rows(dropped, keys, place, |query| attention_element(head, query));
-                            dropped
-                        }
-                    };
-                    let out = &mut context[(first + start) * inner + head * size..];
-                    let value = part(at.value, columns.start, columns.len());
-                    matmul(MatMut::strided(out, m, size, inner), false, Mat::new(p, m, columns.len()), value, 1.0);
+            for head in 0..self.sizes.count {
+                for block in self.blocks(text) {
+                    let kept = kept.split_off_mut(..block.len());
+                    self.attend_block(head, &block, text, bias, projections, context, kept, scratch);
                 }
-                kept_at += n * keys;
             }
         }
+    }
+
+    /// One head of a block's queries, whose rows of the context are given; its probabilities go to `kept`, if it is there.
+    #[expect(clippy::too_many_arguments, reason = "the place, what is read, and what is written")]
+    fn attend_block(
+        self,
+        head: usize,
+        block: &Block,
+        text: Text,
+        bias: Option<&Distances>,
+        projections: &[f32],
+        context: &mut [f32],
+        kept: Option<&mut [f32]>,
+        scratch: &mut AttentionScratch,
+    ) {
+        let AttentionScratch { probabilities, dropped, .. } = scratch;
+        let HeadSizes { count, size, .. } = self.sizes;
+        let (at, Block { queries, keys }) = (self.columns(head), block);
+        let p = kept.unwrap_or_else(|| sized(probabilities, block.len()));
+        self.probabilities(head, block, text, bias, projections, p);
+        let p = self.dropped(head, block, text, p, dropped);
+        let value = &projections[(text.first + keys.start) * at.width + at.value..];
+        let value = Mat::strided(value, keys.len(), size, at.width);
+        let out = MatMut::strided(&mut context[head * size..], queries.len(), size, count * size);
+        matmul(out, false, Mat::new(p, queries.len(), keys.len()), value, 1.0);
     }
 
     /// From the gradient at the context to the gradient at query, key and value, rows as those of the projections;
@@ -158,64 +252,67 @@ impl Heads {
     pub fn attend_backward(
         self,
         pass: GroupPass<'_>,
+        bias: Option<&Distances>,
         projections: &[f32],
-        probabilities: &[f32],
+        mut kept: &[f32],
         d_context: &[f32],
         d_projections: &mut [f32],
         mut d_bias: Option<&mut Distances>,
         scratch: &mut AttentionScratch,
     ) {
-        let AttentionScratch { probabilities: buffer, dropped } = scratch;
+        let AttentionScratch { probabilities, dropped, d_scores } = scratch;
         let HeadSizes { count, shared, size, .. } = self.sizes;
         let inner = count * size;
-        let mut kept_at = 0;
-        for text in pass.group.texts.clone() {
-            let ((first, n), keys) = (rows_of(pass.batch, pass.group, text), pass.batch.keys(text));
-            if n == 0 {
-                continue;
-            }
+        for text in pass.group.texts.clone().map(|text| Text::of(pass, text)).filter(|text| text.n > 0) {
             for head in 0..count {
                 let at = self.columns(head);
-                // Heads that share a key and a value add their gradients there.
-                let again = !head.is_multiple_of(count / shared);
-                let rows = &projections[first * at.width..];
-                let part = |column: usize, n| Mat::strided(&rows[column..], n, size, at.width);
-                let p = &probabilities[kept_at..kept_at + n * keys];
-                let drop = |mask: Mask, x: &mut [f32]| {
-                    mask.apply_to_rows(x, keys, pass.batch.place(text), |query| attention_element(head, query));
+                let part = |column: usize, rows: &Range<usize>| {
+                    let first = (text.first + rows.start) * at.width + column;
+                    Mat::strided(&projections[first..], rows.len(), size, at.width)
                 };
-                let used: &[f32] = match self.mask {
-                    None => p,
-                    Some(mask) => {
-                        let dropped = sized(dropped, n * keys);
-                        dropped.copy_from_slice(p);
-                        drop(mask, dropped);
-                        dropped
-                    }
-                };
-                let d_out = Mat::strided(&d_context[first * inner + head * size..], n, size, inner);
-                let d_rows = &mut d_projections[first * at.width..];
-                // Keys and values that nobody asks.
-                for row in d_rows.chunks_mut(at.width).take(n).skip(keys) {
+                // Heads that share a key and a value add their gradients there, and so do the blocks of a long text.
+                let (again, is_long) = (!head.is_multiple_of(count / shared), text.kept() == 0);
+                let d_rows = &mut d_projections[text.first * at.width..];
+                // Keys and values that nobody asks, or that are yet to be added to.
+                let written = if is_long && !again { 0 } else { text.keys };
+                for row in d_rows.chunks_mut(at.width).take(text.n).skip(written) {
                     row[at.key..][..size].fill(0.0);
                     row[at.value..][..size].fill(0.0);
                 }
-                let d_value = MatMut::strided(&mut d_rows[at.value..], keys, size, at.width);
-                matmul(d_value, again, Mat::new(used, n, keys).t(), d_out, 1.0);
-                let d_scores = sized(buffer, n * keys);
-                matmul(MatMut::new(d_scores, n, keys), false, d_out, part(at.value, keys).t(), 1.0);
-                if let Some(mask) = self.mask {
-                    drop(mask, d_scores);
+                for block in self.blocks(text) {
+                    let p: &[f32] = match is_long {
+                        true => {
+                            let p = sized(probabilities, block.len());
+                            self.probabilities(head, &block, text, bias, projections, p);
+                            p
+                        }
+                        false => kept.split_off(..block.len()).unwrap_or_default(),
+                    };
+                    let used = self.dropped(head, &block, text, p, dropped);
+                    let Block { queries, keys } = &block;
+                    let (m, columns) = (queries.len(), keys.len());
+                    let d_out = &d_context[(text.first + queries.start) * inner + head * size..];
+                    let d_out = Mat::strided(d_out, m, size, inner);
+                    let d_value = &mut d_rows[keys.start * at.width + at.value..];
+                    let d_value = MatMut::strided(d_value, columns, size, at.width);
+                    matmul(d_value, again || is_long, Mat::new(used, m, columns).t(), d_out, 1.0);
+                    let d_scores = sized(d_scores, block.len());
+                    matmul(MatMut::new(d_scores, m, columns), false, d_out, part(at.value, keys).t(), 1.0);
+                    if let Some(mask) = self.mask {
+                        Self::drop(mask, head, &block, text, d_scores);
+                    }
+                    softmax::softmax_backward_rows(d_scores, p, columns);
+                    if let Some(d_bias) = d_bias.as_deref_mut() {
+                        d_bias.add(head, d_scores, queries.start, keys);
+                    }
+                    let d_scores = Mat::new(d_scores, m, columns);
+                    let d_query = &mut d_rows[queries.start * at.width + at.query..];
+                    let d_query = MatMut::strided(d_query, m, size, at.width);
+                    matmul(d_query, false, d_scores, part(at.key, keys), self.scale());
+                    let d_key = &mut d_rows[keys.start * at.width + at.key..];
+                    let d_key = MatMut::strided(d_key, columns, size, at.width);
+                    matmul(d_key, again || is_long, d_scores.t(), part(at.query, queries), self.scale());
                 }
-                softmax::softmax_backward_rows(d_scores, p, keys);
-                if let Some(d_bias) = d_bias.as_deref_mut() {
-                    d_bias.add(head, d_scores, keys);
-                }
-                let d_query = MatMut::strided(&mut d_rows[at.query..], n, size, at.width);
-                matmul(d_query, false, Mat::new(d_scores, n, keys), part(at.key, keys), self.scale());
-                let d_key = MatMut::strided(&mut d_rows[at.key..], keys, size, at.width);
-                matmul(d_key, again, Mat::new(d_scores, n, keys).t(), part(at.query, n), self.scale());
-                kept_at += n * keys;
             }
         }
     }

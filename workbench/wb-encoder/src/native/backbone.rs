@@ -71,7 +71,8 @@ impl NativeBackbone {
                 let mut scratch = self.scratches.take();
                 let mut tape = self.tapes.take();
                 let pass = GroupPass { batch, group: &group, dropout };
-                let found = self.network.forward(pass, &[], &mut scratch, Some(&mut tape), self.checkpointing);
+                let found =
+                    self.network.forward(pass, batch.types(), &mut scratch, Some(&mut tape), self.checkpointing);
                 states::pool(self.pooling, batch, &group, found, self.dim(), rows);
                 states.copy_from_slice(&found[..states.len()]);
                 self.scratches.give(scratch);
@@ -93,7 +94,7 @@ impl NativeBackbone {
             self.stop.check()?;
             let mut scratch = self.scratches.take();
             let pass = GroupPass { batch, group, dropout: None };
-            take(group, self.network.forward(pass, &[], &mut scratch, None, false), rows);
+            take(group, self.network.forward(pass, batch.types(), &mut scratch, None, false), rows);
             self.scratches.give(scratch);
             Ok(())
         })

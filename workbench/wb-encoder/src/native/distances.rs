@@ -45,13 +45,13 @@ impl Distances {
         });
     }
 
-    /// Adds one head's `[tokens, keys]` numbers to those of their distances.
-    pub fn add(&mut self, head: usize, scores: &[f32], keys: usize) {
-        let first = self.first(head, 0);
+    /// Adds one head's numbers of a text's tokens from `first_query` on with some of its keys to those of their distances.
+    pub fn add(&mut self, head: usize, scores: &[f32], first_query: usize, keys: &Range<usize>) {
+        let first = self.first(head, first_query) + keys.start;
         let values = &mut self.values;
         vectorized!({
-            for (query, row) in scores.chunks_exact(keys).enumerate() {
-                let own = &mut values[first - query..][..keys];
+            for (query, row) in scores.chunks_exact(keys.len()).enumerate() {
+                let own = &mut values[first - query..][..keys.len()];
                 own.iter_mut().zip(row).for_each(|(d, x)| *d += x);
             }
         });
@@ -77,7 +77,7 @@ mod tests {
         distances.add_to(1, &mut scores, 0, &(0..3));
         assert_eq!(scores, [1100.0, 1101.0, 1102.0, 1099.0, 1100.0, 1101.0, 1098.0, 1099.0, 1100.0]);
         distances.fill(2, 4, |_, _| 0.0);
-        distances.add(1, &[1.0, 2.0, 3.0, 4.0], 2);
+        distances.add(1, &[1.0, 2.0, 3.0, 4.0], 0, &(0..2));
         let mut found = Vec::new();
         distances.each(|head, distance, value| {
             if value != 0.0 {
@@ -85,6 +85,19 @@ mod tests {
             }
         });
         assert_eq!(found, [(1, -1, 3.0), (1, 0, 5.0), (1, 1, 2.0)]);
+        // The same out of a block: the second query's second key is at distance 0.
+        distances.fill(2, 4, |_, _| 0.0);
+        distances.add(1, &[4.0, 5.0], 1, &(1..3));
+        distances.each(|head, distance, value| {
+            assert_eq!(
+                value,
+                match (head, distance) {
+                    (1, 0) => 4.0,
+                    (1, 1) => 5.0,
+                    _ => 0.0,
+                }
+            )
+        });
         distances.fill(1, 0, |_, _| 1.0);
         let mut one = [0.0];
         distances.add_to(0, &mut one, 0, &(0..1));

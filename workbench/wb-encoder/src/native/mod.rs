@@ -10,6 +10,7 @@
 mod attention;
 mod backbone;
 mod distances;
+mod dora;
 mod dropout_mask;
 mod groups;
 mod head_norm;
@@ -35,7 +36,7 @@ use crate::{
 /// A model on the CPU.
 pub fn open(model: Model) -> Result<Box<dyn Backbone>> {
     let Model { architecture, parameters, pooling, adapter } = model;
-    let weights = AdaptedWeights { parameters, adapter };
+    let weights = AdaptedWeights::new(parameters, adapter);
     if let Architecture::StaticEmbedding(config) = architecture {
         return Ok(Box::new(static_embedding::NativeStatic::new(config, weights.parameters)?));
     }
@@ -44,5 +45,7 @@ pub fn open(model: Model) -> Result<Box<dyn Backbone>> {
     Ok(Box::new(NativeBackbone::new(NativeStack::new(stack, weights)?, pooling)))
 }
 
+#[cfg(test)]
+mod made_up_tests;
 #[cfg(test)]
 mod tests;

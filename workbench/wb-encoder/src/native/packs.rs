@@ -1,49 +1,80 @@
 //! Weights of linear layers as the kernels read them: packed once, and again when they have changed.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
 
 use super::places::LinearPlaces;
 use crate::{
-    kernels::{Mat, MatMut, Packed, matmul_packed, vector},
+    kernels::{Mat, MatMut, Packed, Short, matmul_packed, vector},
     parameters::Parameters,
 };
+
+/// Rows of one product that a thread takes at a time: those of a long text, which is one group, are the work of all.
+const ROWS: usize = 512;
 
 /// One linear layer, or several of the same input as one, whose outputs stand side by side.
 pub struct PackedLinear {
     inputs: usize,
     outputs: usize,
     /// Weights for outputs out of inputs.
-    forward: Packed,
+    forward: Forward,
     /// Weights for gradients at inputs; packed when they are first wanted.
     backward: OnceLock<Packed>,
-    checksum: u64,
+}
+
+/// Weights for outputs out of inputs.
+enum Forward {
+    /// Floats of all layers as one, and what tells them from others.
+    Copied(Packed, u64),
+    /// Numbers of each layer, which its parameter itself keeps so, and its outputs.
+    Shared(Vec<(Arc<Packed>, usize)>),
 }
 
 impl PackedLinear {
     /// Packs weights.
     pub fn new(layers: &[&LinearPlaces], parameters: &Parameters) -> Self {
-        let weight = beside(layers, parameters);
         let (outputs, inputs) = sizes(layers);
-        Self {
-            inputs,
-            outputs,
-            forward: Packed::new(Mat::new(&weight, outputs, inputs).t()),
-            backward: OnceLock::new(),
-            checksum: checksum(layers, parameters),
-        }
+        let forward = shared(layers, parameters).map_or_else(
+            || {
+                let weight = beside(layers, parameters);
+                let packed = Packed::new(Mat::new(&weight, outputs, inputs).t());
+                Forward::Copied(packed, checksum(layers, parameters))
+            },
+            Forward::Shared,
+        );
+        Self { inputs, outputs, forward, backward: OnceLock::new() }
     }
 
     /// Packs again if a weight is another than before; frozen layers stay as they are.
     pub fn refresh(&mut self, layers: &[&LinearPlaces], parameters: &Parameters) {
-        if self.checksum != checksum(layers, parameters) {
+        let is_same = match (&self.forward, shared(layers, parameters)) {
+            (Forward::Copied(_, before), None) => *before == checksum(layers, parameters),
+            (Forward::Shared(before), Some(now)) => {
+                before.iter().zip(&now).all(|((before, _), (now, _))| Arc::ptr_eq(before, now))
+            }
+            _ => false,
+        };
+        if !is_same {
             *self = Self::new(layers, parameters);
         }
     }
 
     /// Writes the outputs for `rows` inputs to `y`, or adds them to what is there.
     pub fn forward(&self, rows: usize, x: &[f32], y: &mut [f32], add: bool) {
-        let (y, x) = (MatMut::new(y, rows, self.outputs), Mat::new(x, rows, self.inputs));
-        matmul_packed(y, add, x, &self.forward, 1.0);
+        by_rows(rows, (x, self.inputs), (y, self.outputs), |rows, x, y| match &self.forward {
+            Forward::Copied(packed, _) => {
+                matmul_packed(MatMut::new(y, rows, self.outputs), add, Mat::new(x, rows, self.inputs), packed, 1.0);
+            }
+            Forward::Shared(parts) => {
+                let mut first = 0;
+                for (packed, outputs) in parts.iter().filter(|_| rows > 0) {
+                    let y = MatMut::strided(&mut y[first..], rows, *outputs, self.outputs);
+                    matmul_packed(y, add, Mat::new(x, rows, self.inputs), packed, 1.0);
+                    first += outputs;
+                }
+            }
+        });
     }
 
     /// Writes the gradient at `rows` inputs to `dx`, or adds it to what is there, out of the gradient at the outputs.
@@ -57,14 +88,44 @@ impl PackedLinear {
         dx: &mut [f32],
         add: bool,
     ) {
-        let pack = || Packed::new(Mat::new(&beside(layers, parameters), self.outputs, self.inputs));
-        let (dx, dy) = (MatMut::new(dx, rows, self.inputs), Mat::new(dy, rows, self.outputs));
-        matmul_packed(dx, add, dy, self.backward.get_or_init(pack), 1.0);
+        let pack = || match &self.forward {
+            Forward::Shared(parts) if let Some(kind) = short_kind(parts) => {
+                let bits: Vec<u16> = parts.iter().flat_map(|(packed, _)| packed.columns_of_short()).collect();
+                Packed::short(kind, &bits, self.outputs, self.inputs, false)
+            }
+            _ => Packed::new(Mat::new(&beside(layers, parameters), self.outputs, self.inputs)),
+        };
+        let packed = self.backward.get_or_init(pack);
+        by_rows(rows, (dy, self.outputs), (dx, self.inputs), |rows, dy, dx| {
+            matmul_packed(MatMut::new(dx, rows, self.inputs), add, Mat::new(dy, rows, self.outputs), packed, 1.0);
+        });
     }
 }
 
-fn values(parameters: &Parameters, place: usize) -> &[f32] {
-    &parameters.at(place).values
+/// Does a product of so many rows, which are given with their width as they come in and go out: as a whole, or by
+/// [`ROWS`] where they are many. Each row's result is its own, so that this changes no bit.
+fn by_rows(
+    rows: usize,
+    (x, inputs): (&[f32], usize),
+    (y, outputs): (&mut [f32], usize),
+    product: impl Fn(usize, &[f32], &mut [f32]) + Sync,
+) {
+    if rows < 2 * ROWS || inputs * outputs == 0 {
+        return product(rows, x, y);
+    }
+    let pieces = x[..rows * inputs].par_chunks(ROWS * inputs).zip(y[..rows * outputs].par_chunks_mut(ROWS * outputs));
+    pieces.for_each(|(x, y)| product(x.len() / inputs, x, y));
+}
+
+/// The layers' numbers as each parameter keeps them packed; none where one does not.
+fn shared(layers: &[&LinearPlaces], parameters: &Parameters) -> Option<Vec<(Arc<Packed>, usize)>> {
+    layers.iter().map(|layer| Some((parameters.at(layer.weight).values.packed()?, layer.outputs))).collect()
+}
+
+/// The kind of all these numbers, where they have 16 bits and are of one kind.
+fn short_kind(parts: &[(Arc<Packed>, usize)]) -> Option<Short> {
+    let kind = parts.first()?.0.short_kind()?;
+    parts.iter().all(|(packed, _)| packed.short_kind() == Some(kind)).then_some(kind)
 }
 
 /// All outputs, and the inputs that the layers share.
@@ -74,12 +135,13 @@ fn sizes(layers: &[&LinearPlaces]) -> (usize, usize) {
 
 /// The weights, one layer's outputs after the other's: `[all outputs, inputs]`.
 fn beside(layers: &[&LinearPlaces], parameters: &Parameters) -> Vec<f32> {
-    layers.iter().flat_map(|layer| values(parameters, layer.weight)).copied().collect()
+    layers.iter().flat_map(|layer| parameters.at(layer.weight).values.floats().into_owned()).collect()
 }
 
 /// Differs when one of the packed numbers does.
 fn checksum(layers: &[&LinearPlaces], parameters: &Parameters) -> u64 {
     layers.iter().fold(0, |sum, layer| {
-        sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(vector::checksum(values(parameters, layer.weight)))
+        let values = parameters.at(layer.weight).values.floats();
+        sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(vector::checksum(&values))
     })
 }

@@ -1,6 +1,6 @@
 //! Places of weights among the parameters: found by name, with their shapes checked.
 
-use crate::{error::Result, models::stack::LinearSpec, parameters::Parameters};
+use crate::{error::Result, lora, models::stack::LinearSpec, parameters::Parameters};
 
 /// Places of a linear layer's weights.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub struct LinearPlaces {
     pub bias: Option<usize>,
     /// `lora_A` and `lora_B`.
     pub adapter: Option<(usize, usize)>,
+    /// `lora_magnitude_vector`, where the adapter is DoRA's.
+    pub magnitude: Option<usize>,
     pub inputs: usize,
     pub outputs: usize,
 }
@@ -71,6 +73,11 @@ impl Finder<'_> {
                 ))
             }
         };
+        let magnitude = lora::magnitude(&name);
+        let magnitude = match adapter.is_some() && self.parameters.position(&magnitude).is_some() {
+            true => Some(self.weight(&magnitude, &[outputs])?),
+            false => None,
+        };
         let bias = match with_bias {
             true => Some(self.weight(&format!("{name}.bias"), &[outputs])?),
             false => None,
@@ -80,6 +87,7 @@ impl Finder<'_> {
             bias,
             name,
             adapter,
+            magnitude,
             inputs,
             outputs,
         })

@@ -26,6 +26,11 @@ pub fn pool(pooling: Pooling, batch: &TokenBatch, group: &Group, states: &[f32],
                 vector::add_column_sums(row, states);
                 row.iter_mut().for_each(|x| *x /= n as f32);
             }
+            Pooling::WeightedMean => {
+                for (token, state) in states.chunks_exact(width).enumerate() {
+                    vector::add_scaled(row, pooling.weight(token, n), state);
+                }
+            }
         }
     }
 }
@@ -61,15 +66,12 @@ impl AtStates<'_> {
     ) {
         for text in group.texts.clone() {
             let (first, n) = rows_of(batch, group, text);
-            let rows = match self.pooling {
-                Pooling::Mean => first..first + n,
-                Pooling::Cls => first..first + n.min(1),
-                Pooling::Last => (first + n).saturating_sub(1).max(first)..first + n,
-            };
-            let share = 1.0 / rows.len().max(1) as f32;
-            for row in rows {
-                let states = &mut g[row * width..(row + 1) * width];
-                states.iter_mut().zip(at_embeddings.row(text)).for_each(|(g, e)| *g = e * share);
+            let at_states = g[first * width..(first + n) * width].chunks_exact_mut(width).enumerate();
+            for (token, at_state) in at_states {
+                let weight = self.pooling.weight(token, n);
+                if weight > 0.0 {
+                    at_state.iter_mut().zip(at_embeddings.row(text)).for_each(|(g, e)| *g = e * weight);
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! A bag of token vectors on the CPU: see [`StaticConfig`].
 
+use std::collections::BTreeSet;
+
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
@@ -34,7 +36,8 @@ struct BagTape {
 
 impl NativeStatic {
     /// Finds every weight by name and checks its shape.
-    pub fn new(config: StaticConfig, parameters: Parameters) -> Result<Self> {
+    pub fn new(config: StaticConfig, mut parameters: Parameters) -> Result<Self> {
+        parameters.widen(&BTreeSet::new());
         let find = |name: &str, shape: &[usize]| -> Result<usize> {
             let refuse = |message: String| wb_core::Error::data(format!("weight {name}"), message);
             let place = parameters.position(name).ok_or_else(|| refuse("is missing".into()))?;
@@ -49,8 +52,8 @@ impl NativeStatic {
 
     /// Weight of each occurrence: exp(token weight + position weight).
     fn counts(&self, text: &[u32]) -> Vec<(u32, f32)> {
-        let weights = self.weights.map(|place| self.parameters.at(place).values.as_slice());
-        let positions = self.positions.map(|place| self.parameters.at(place).values.as_slice());
+        let weights = self.weights.map(|place| self.parameters.floats(place));
+        let positions = self.positions.map(|place| self.parameters.floats(place));
         let count = |(place, id): (usize, &u32)| {
             let of_token = weights.map_or(0.0, |weights| weights[*id as usize]);
             let of_place = positions.map_or(0.0, |positions| positions[self.config.bucket(place)]);
@@ -69,7 +72,7 @@ impl NativeStatic {
     }
 
     fn mean(&self, shares: &Shares, row: &mut [f32]) {
-        let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
+        let (dim, vectors) = (self.config.dim, self.parameters.floats(self.vectors));
         vectorized!({
             for (id, share) in shares {
                 add_scaled(row, *share, &vectors[*id as usize * dim..][..dim]);
@@ -79,7 +82,7 @@ impl NativeStatic {
 
     /// Gradients of the position weights from a text's occurrences.
     fn at_positions(&self, text: &[u32], g: &[f32], along: f32) -> Vec<f32> {
-        let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
+        let (dim, vectors) = (self.config.dim, self.parameters.floats(self.vectors));
         let counts = self.counts(text);
         let total: f32 = counts.iter().map(|(_, count)| count).sum();
         let mut gradient = vec![0.0; self.config.positions];
@@ -121,6 +124,7 @@ impl Backbone for NativeStatic {
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
         change(&mut self.parameters);
+        self.parameters.widen(&BTreeSet::new());
         Ok(())
     }
 
@@ -165,7 +169,7 @@ impl Backbone for NativeStatic {
 impl NativeStatic {
     /// The vector of every token, `[tokens, dim]`.
     fn states(&self, batch: &TokenBatch) -> Array2<f32> {
-        let (dim, vectors) = (self.config.dim, &self.parameters.at(self.vectors).values);
+        let (dim, vectors) = (self.config.dim, self.parameters.floats(self.vectors));
         let mut states = Array2::zeros((batch.ids().len(), dim));
         for (row, id) in states.as_slice_mut().unwrap_or_default().chunks_exact_mut(dim).zip(batch.ids()) {
             row.copy_from_slice(&vectors[*id as usize * dim..][..dim]);
@@ -220,7 +224,7 @@ impl NativeStatic {
         // What a token's weight feels is its share of (vector - embedding)·gradient; the second part is per text.
         let along: Vec<f32> = (0..n).map(|text| dot(&g[text * dim..][..dim], &e[text * dim..][..dim])).collect();
         if let Some(place) = self.weights.filter(|place| self.parameters.at(*place).trainable) {
-            let vectors = &self.parameters.at(self.vectors).values;
+            let vectors = self.parameters.floats(self.vectors);
             gradients.at_mut(place).par_iter_mut().enumerate().with_min_len(256).for_each(|(id, gradient)| {
                 let vector = &vectors[id * dim..][..dim];
                 vectorized!({

@@ -56,14 +56,25 @@ fn transformers(dropout: f64) -> [(Architecture, LoraConfig, LoraConfig); 2] {
 
 /// Weights larger than fresh ones, so that every part of the network matters.
 fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&LoraConfig>) -> Model {
-    let mut parameters = architecture.fresh(Seed(5));
-    let adapter = lora_config.map(|c| lora::attach(&mut parameters, &architecture, c, Seed(6), "tiny").unwrap());
     // A T5 begins with larger weights than a BERT; with twice as large ones each query would see one key alone.
     let (factor, noise) = if matches!(architecture, Architecture::T5(_)) { (1.0, 0.1) } else { (2.0, 0.2) };
+    shaken(architecture, pooling, lora_config, factor, noise)
+}
+
+/// Fresh weights times a factor, and noise.
+pub(super) fn shaken(
+    architecture: Architecture,
+    pooling: Pooling,
+    lora_config: Option<&LoraConfig>,
+    factor: f32,
+    noise: f32,
+) -> Model {
+    let mut parameters = architecture.fresh(Seed(5));
+    let adapter = lora_config.map(|c| lora::attach(&mut parameters, &architecture, c, Seed(6), "tiny").unwrap());
     for (at, parameter) in parameters.iter_mut().enumerate() {
         let mut rng = Seed(at as u64).stream("shake");
         use rand::RngExt;
-        for value in &mut parameter.values {
+        for value in parameter.values.floats_mut() {
             *value = *value * factor + rng.random_range(-noise..noise);
         }
     }
@@ -71,7 +82,7 @@ fn model(architecture: Architecture, pooling: Pooling, lora_config: Option<&Lora
 }
 
 /// Many lengths, enough tokens for several groups.
-fn batch() -> TokenBatch {
+pub(super) fn batch() -> TokenBatch {
     let texts: Vec<Vec<u32>> =
         (0..60).map(|text| (0..1 + text * 7 % 37).map(|at| (text * 13 + at * at * 5 + at) % 50).collect()).collect();
     TokenBatch::new(texts.iter().map(Vec::as_slice))
@@ -95,7 +106,7 @@ fn gradients(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropou
 }
 
 /// Token states with the gradients of fixed gradients at them, and at the pooled embeddings too where `pooled` says so.
-fn gradients_of_states(
+pub(super) fn gradients_of_states(
     backbone: &dyn Backbone,
     batch: &TokenBatch,
     dropout: Option<Dropout>,
@@ -120,11 +131,16 @@ fn check_against_burn_with(model: Model, dropout: Option<Dropout>) {
 }
 
 fn check_batch_against_burn(model: Model, batch: &TokenBatch, dropout: Option<Dropout>) {
+    check_batch_within(2e-5, model, batch, dropout);
+}
+
+/// Both paths agree on a batch: its embeddings and states within this, its gradients within 1e-4 of their size.
+pub(super) fn check_batch_within(limit: f32, model: Model, batch: &TokenBatch, dropout: Option<Dropout>) {
     let native = open(model.clone()).unwrap();
     let burn = BurnBackbone::new(model, &Device::flex(), "flex").unwrap();
     let close = |found: &Array2<f32>, expected: &Array2<f32>| {
         let worst = (found - expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
-        assert!(worst < 2e-5, "embeddings differ by {worst}");
+        assert!(worst < limit, "embeddings differ by {worst}");
     };
     close(&native.embed(batch).unwrap(), &burn.embed(batch).unwrap());
     close(&native.embed_tokens(batch).unwrap(), &burn.embed_tokens(batch).unwrap());
@@ -178,6 +194,58 @@ fn adapters_on_every_layer_equal_burn() {
     check_against_burn(model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&config)));
 }
 
+/// Lengths of rows that are learned beside adapters, with and without dropout on the adapters' input.
+#[test]
+fn dora_equals_burn() {
+    let json = r#"{"rank": 3, "alpha": 6, "dropout": 0, "targets": "all-linear", "use_dora": true}"#;
+    let all: LoraConfig = serde_json::from_str(json).unwrap();
+    let some = LoraConfig { targets: vec!["layer.1.attention.self.query".to_owned()].into(), ..all.clone() };
+    let rates = [(0.0, None), (0.2, Some(Dropout { seed: 11 }))];
+    for (rate, dropout) in rates {
+        let bert = bert(Activation::Gelu, 0, rate);
+        for config in [&all, &some] {
+            let config = LoraConfig { dropout: 1.5 * rate, ..config.clone() };
+            check_against_burn_with(model(bert.clone(), Pooling::Mean, Some(&config)), dropout);
+        }
+        let config = LoraConfig { dropout: 1.5 * rate, ..all.clone() };
+        check_against_burn_with(model(t5(rate), Pooling::Mean, Some(&config)), dropout);
+    }
+    // Adapters that are merged compute the same.
+    let model = model(bert(Activation::Gelu, 0, 0.0), Pooling::Mean, Some(&all));
+    let expected = open(model.clone()).unwrap().embed(&batch()).unwrap();
+    let parameters = lora::merge(&model.parameters, model.adapter.as_ref().unwrap()).unwrap();
+    let found = open(Model { parameters, adapter: None, ..model }).unwrap().embed(&batch()).unwrap();
+    let worst = (&found - &expected).iter().fold(0.0f32, |worst, d| worst.max(d.abs()));
+    assert!(worst < 2e-5, "merged embeddings differ by {worst}");
+}
+
+/// A step changes the lengths that later passes divide by, and nothing of it depends on threads or checkpointing.
+#[test]
+fn dora_follows_its_weights() {
+    let json = r#"{"rank": 3, "alpha": 6, "dropout": 0.3, "targets": "all-linear", "use_dora": true}"#;
+    let config: LoraConfig = serde_json::from_str(json).unwrap();
+    let model = model(bert(Activation::Gelu, 0, 0.2), Pooling::Mean, Some(&config));
+    check_threads(&model);
+    let mut native = open(model.clone()).unwrap();
+    let dropout = Some(Dropout { seed: 5 });
+    let before = gradients(&*native, &batch(), dropout);
+    let unmoved = native.embed(&batch()).unwrap();
+    native.set_gradient_checkpointing(true).unwrap();
+    let again = gradients(&*native, &batch(), dropout);
+    assert!(before.0 == again.0 && before.1 == again.1, "checkpointing changed embeddings or gradients");
+    native
+        .update(&mut |parameters| {
+            for p in parameters.iter_mut().filter(|p| p.trainable) {
+                p.values.floats_mut().iter_mut().for_each(|value| *value += 0.05);
+            }
+        })
+        .unwrap();
+    let fresh = open(Model { parameters: native.parameters().clone(), ..model }).unwrap();
+    let (found, expected) = (native.embed(&batch()).unwrap(), fresh.embed(&batch()).unwrap());
+    assert_eq!(found, expected);
+    assert_ne!(found, unmoved);
+}
+
 #[test]
 fn a_bag_of_token_vectors_equals_burn() {
     for (weighted, positions) in [(false, 0), (true, 0), (false, 9), (true, 9)] {
@@ -188,7 +256,7 @@ fn a_bag_of_token_vectors_equals_burn() {
 
 #[test]
 fn all_weights_of_a_t5_equal_burn() {
-    for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
+    for pooling in Pooling::ALL {
         check_against_burn(model(t5(0.0), pooling, None));
     }
 }
@@ -309,7 +377,9 @@ fn check_differences(architecture: &Architecture, some: &LoraConfig, batch: &Tok
             let (at, g) = gradient.at(place).iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap();
             let mut loss_at = |shift: f32| {
                 backbone
-                    .update(&mut |parameters| parameters.iter_mut().nth(place).unwrap().values[at] += shift)
+                    .update(&mut |parameters| {
+                        parameters.iter_mut().nth(place).unwrap().values.floats_mut()[at] += shift
+                    })
                     .unwrap();
                 let embeddings = backbone.embed_tracked(batch, dropout).unwrap().0;
                 embeddings.iter().zip(&probe).map(|(e, p)| f64::from(e * p)).sum::<f64>()

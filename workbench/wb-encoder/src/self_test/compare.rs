@@ -100,7 +100,7 @@ fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
         model.adapter = Some(adapter);
     }
     for parameter in model.parameters.iter_mut().filter(|p| p.name.ends_with(".lora_B.weight")) {
-        for (at, value) in parameter.values.iter_mut().enumerate() {
+        for (at, value) in parameter.values.floats_mut().iter_mut().enumerate() {
             *value += 0.02 * ((at as f32) * 0.7).sin();
         }
     }

@@ -117,10 +117,16 @@ impl Checkpoints {
             }
             atomic::write(&inside.join(MANIFEST), &json(&manifest)?)
         })?;
-        if let Some((step, _)) = best {
+        self.tidy(&state)
+    }
+
+    /// Brings the folder to what the newest checkpoint leaves of it: `best` names its best, and older ones are gone.
+    /// After a resume too, as the process before may have been killed right after it wrote the checkpoint.
+    pub fn tidy(&self, newest: &CheckpointState) -> Result<()> {
+        if let Some((step, _)) = newest.best {
             self.point_to_best(step)?;
         }
-        self.prune(&state)
+        self.prune(newest)
     }
 
     /// The newest whole checkpoint, and a sentence for each newer one that is damaged.

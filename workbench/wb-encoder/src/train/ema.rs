@@ -23,7 +23,7 @@ pub struct Ema {
 impl Ema {
     /// Before the first step; none for a decay of 0.
     pub fn new(decay: f64, parameters: &Parameters) -> Option<Self> {
-        let values = |p: &Parameter| if p.trainable { p.values.clone() } else { Vec::new() };
+        let values = |p: &Parameter| if p.trainable { p.values.floats().into_owned() } else { Vec::new() };
         (decay > 0.0).then(|| Self { decay, values: parameters.iter().map(values).collect() })
     }
 
@@ -33,7 +33,8 @@ impl Ema {
         let follow = (1.0 - self.decay.min((1.0 + step) / (10.0 + step))) as f32;
         for (average, parameter) in self.values.iter_mut().zip(parameters.iter()) {
             if parameter.trainable {
-                let chunks = average.par_chunks_mut(CHUNK).zip(parameter.values.par_chunks(CHUNK));
+                let values = parameter.values.floats();
+                let chunks = average.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK));
                 chunks.for_each(|(e, w)| e.iter_mut().zip(w).for_each(|(e, w)| *e += (w - *e) * follow));
             }
         }
@@ -43,7 +44,7 @@ impl Ema {
     pub fn swap(&mut self, parameters: &mut Parameters) {
         for (average, parameter) in self.values.iter_mut().zip(parameters.iter_mut()) {
             if parameter.trainable {
-                std::mem::swap(average, &mut parameter.values);
+                std::mem::swap(average, parameter.values.floats_mut());
             }
         }
     }
@@ -56,7 +57,12 @@ mod tests {
     fn parameters(value: f32) -> Parameters {
         let mut parameters = Parameters::default();
         for (name, trainable) in [("a", true), ("b", false)] {
-            parameters.insert(Parameter { name: name.into(), shape: vec![2], values: vec![value; 2], trainable });
+            parameters.insert(Parameter {
+                name: name.into(),
+                shape: vec![2],
+                values: vec![value; 2].into(),
+                trainable,
+            });
         }
         parameters
     }
@@ -80,7 +86,7 @@ mod tests {
     fn swapped_twice_is_as_it_was() {
         let (mut weights, mut ema) = (parameters(3.0), Ema::new(0.9, &parameters(1.0)).unwrap());
         ema.swap(&mut weights);
-        assert_eq!((weights.at(0).values[0], weights.at(1).values[0]), (1.0, 3.0));
+        assert_eq!((weights.at(0).values.floats()[0], weights.at(1).values.floats()[0]), (1.0, 3.0));
         ema.swap(&mut weights);
         assert_eq!((weights, ema), (parameters(3.0), Ema::new(0.9, &parameters(1.0)).unwrap()));
     }

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use wb_core::{Error, Result};
 
-use crate::{lora::is_adapter, parameters::Parameters};
+use crate::{
+    lora::{is_adapter, layer_of_magnitude},
+    parameters::Parameters,
+};
 
 /// The weights before training, of which a share is to come back.
 ///
@@ -26,7 +29,16 @@ impl Before {
             return Ok(None);
         }
         let trains = || parameters.iter().filter(|parameter| parameter.trainable);
-        let begun = trains().find(|p| p.name.ends_with(".lora_B.weight") && p.values.iter().any(|value| *value != 0.0));
+        if let Some(magnitude) = trains().find(|p| layer_of_magnitude(&p.name).is_some()) {
+            let message = format!(
+                "got {share}, expected 1 with DoRA: the rows that `{}` scales are not interpolated by scaling B",
+                magnitude.name
+            );
+            return Err(Error::value("train.interpolate", message)
+                .with_hint("train.interpolate=1, or use_dora: false; use_rslora: true is interpolated as others are"));
+        }
+        let begun = trains()
+            .find(|p| p.name.ends_with(".lora_B.weight") && p.values.floats().iter().any(|value| *value != 0.0));
         if let Some(begun) = begun {
             let message = format!(
                 "the adapter `{}` was trained before, and between two adapters lies none of their rank",
@@ -36,7 +48,10 @@ impl Before {
                 "train.interpolate=1; or merge the adapters first, which `wb export` does, and train on what it writes",
             ));
         }
-        let values = trains().filter(|p| !is_adapter(&p.name)).map(|p| (p.name.clone(), p.values.clone())).collect();
+        let values = trains()
+            .filter(|p| !is_adapter(&p.name))
+            .map(|p| (p.name.clone(), p.values.floats().into_owned()))
+            .collect();
         Ok(Some(Self { share: share as f32, values }))
     }
 
@@ -44,9 +59,9 @@ impl Before {
     pub fn apply(&self, parameters: &mut Parameters) {
         for parameter in parameters.iter_mut().filter(|parameter| parameter.trainable) {
             if parameter.name.ends_with(".lora_B.weight") {
-                parameter.values.iter_mut().for_each(|b| *b *= self.share);
+                parameter.values.floats_mut().iter_mut().for_each(|b| *b *= self.share);
             } else if let Some(before) = self.values.get(&parameter.name) {
-                let pairs = parameter.values.iter_mut().zip(before);
+                let pairs = parameter.values.floats_mut().iter_mut().zip(before);
                 pairs.for_each(|(after, before)| *after = before + self.share * (*after - before));
             }
         }
@@ -63,7 +78,7 @@ mod tests {
         let names = [("w", true), ("frozen", false), ("q.lora_A.weight", true), ("q.lora_B.weight", true)];
         for ((name, trainable), value) in names.into_iter().zip(values) {
             let (name, shape) = (name.to_owned(), vec![2]);
-            parameters.insert(Parameter { name, shape, values: vec![value, -value], trainable });
+            parameters.insert(Parameter { name, shape, values: vec![value, -value].into(), trainable });
         }
         parameters
     }
@@ -84,12 +99,18 @@ mod tests {
         let mut after = parameters([4.0, 2.0, 3.0, 6.0]);
         before.apply(&mut after);
         assert_eq!(after.get("w"), begin.get("w"));
-        assert!(after.get("q.lora_B.weight").unwrap().values.iter().all(|b| *b == 0.0));
+        assert!(after.get("q.lora_B.weight").unwrap().values.floats().iter().all(|b| *b == 0.0));
     }
 
     #[test]
     fn adapters_that_were_trained_before_are_refused() {
         let error = Before::of(0.5, &parameters([1.0; 4])).unwrap_err().to_string();
         assert!(error.contains("train.interpolate") && error.contains("q.lora_B.weight"), "{error}");
+        let mut dora = parameters([1.0, 2.0, 3.0, 0.0]);
+        let name = "q.lora_magnitude_vector".to_owned();
+        dora.insert(Parameter { name, shape: vec![1], values: vec![1.0].into(), trainable: true });
+        let error = Before::of(0.5, &dora).unwrap_err().to_string();
+        assert!(error.contains("train.interpolate: got 0.5, expected 1 with DoRA"), "{error}");
+        assert!(Before::of(1.0, &dora).unwrap().is_none());
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn made_with(
             names.number(*side as u64);
         });
         if !parameter.trainable {
-            frozen.floats(&parameter.values);
+            parameter.values.add_to(&mut frozen);
         }
     }
     let entries = [

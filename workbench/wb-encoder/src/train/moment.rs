@@ -53,7 +53,7 @@ impl Encoder for Moment<'_> {
     fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::builder();
         for parameter in self.backbone.parameters().iter() {
-            fingerprint.text(&parameter.name).floats(&parameter.values);
+            parameter.values.add_to(fingerprint.text(&parameter.name));
         }
         fingerprint.finish()
     }

@@ -190,7 +190,7 @@ impl AdamW {
                 eps: self.config.eps as f32,
                 step: (rate / correction1) as f32,
             };
-            let chunks = parameter.values.par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK));
+            let chunks = parameter.values.floats_mut().par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK));
             let chunks = chunks.zip(first.par_chunks_mut(CHUNK).zip(second.par_chunks_mut(CHUNK)));
             chunks.for_each(|((w, g), (m, v))| kernel.run(w, g, m, v));
         }
@@ -285,7 +285,7 @@ mod tests {
             let parameter = Parameter {
                 name: (*name).into(),
                 shape: vec![1, 1],
-                values: vec![1.0],
+                values: vec![1.0].into(),
                 trainable: !name.ends_with("frozen"),
             };
             parameters.insert(parameter);

@@ -76,6 +76,7 @@ impl<'a> Session<'a> {
         )?;
         let (state, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
+        state.as_ref().map_or(Ok(()), |state| checkpoints.tidy(state))?;
         let warnings: Vec<String> = warnings.into_iter().chain(course.held_out.warning()).collect();
         let step = state.as_ref().map(|state| state.step);
         let (metrics, steps, _) = Journal::open(&job.files.metrics, step)?;

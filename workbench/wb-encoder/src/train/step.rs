@@ -195,7 +195,7 @@ pub(super) mod tests {
             // Fresh weights give embeddings that are nearly alike; and all weights train.
             parameter.trainable = true;
             let spread = |(at, value): (usize, &mut f32)| *value = *value * 4.0 + ((at * 7 % 13) as f32 - 6.0) / 60.0;
-            parameter.values.iter_mut().enumerate().for_each(spread);
+            parameter.values.floats_mut().iter_mut().enumerate().for_each(spread);
         }
         Model { architecture, parameters, pooling: Pooling::Mean, adapter: Some(adapter) }
     }

@@ -10,7 +10,7 @@ use crate::parameters::Parameters;
 /// Values of one tensor on their way out.
 pub struct Floats<'a> {
     shape: &'a [usize],
-    values: &'a [f32],
+    values: Cow<'a, [f32]>,
 }
 
 impl View for Floats<'_> {
@@ -24,7 +24,7 @@ impl View for Floats<'_> {
 
     fn data(&self) -> Cow<'_, [u8]> {
         let mut bytes = vec![0; 4 * self.values.len()];
-        for (to, from) in bytes.chunks_exact_mut(4).zip(self.values) {
+        for (to, from) in bytes.chunks_exact_mut(4).zip(self.values.iter()) {
             to.copy_from_slice(&from.to_le_bytes());
         }
         Cow::Owned(bytes)
@@ -38,7 +38,7 @@ impl View for Floats<'_> {
 /// Weights that train, by name.
 pub fn weights(parameters: &Parameters) -> impl Iterator<Item = (String, Floats<'_>)> {
     let trained = parameters.iter().filter(|p| p.trainable);
-    trained.map(|p| (p.name.clone(), Floats { shape: &p.shape, values: &p.values }))
+    trained.map(|p| (p.name.clone(), Floats { shape: &p.shape, values: p.values.floats() }))
 }
 
 /// Other values of the weights that train, such as their average, by the weights' names with an ending.
@@ -48,7 +48,7 @@ pub fn values<'a>(
     ending: &'a str,
 ) -> impl Iterator<Item = (String, Floats<'a>)> {
     let trained = parameters.iter().zip(values).filter(|(p, _)| p.trainable);
-    trained.map(move |(p, values)| (format!("{}{ending}", p.name), Floats { shape: &p.shape, values }))
+    trained.map(move |(p, values)| (format!("{}{ending}", p.name), Floats { shape: &p.shape, values: values.into() }))
 }
 
 /// The bytes of a file of tensors.
@@ -60,7 +60,7 @@ pub fn to_bytes<'a>(tensors: impl Iterator<Item = (String, Floats<'a>)>) -> Resu
 pub fn weights_from_bytes(bytes: &[u8], path: &Path, parameters: &mut Parameters) -> Result<()> {
     let tensors = open(bytes, path)?;
     let mut trained = parameters.iter_mut().filter(|p| p.trainable);
-    trained.try_for_each(|p| fill(&tensors, path, &p.name, &p.shape, &mut p.values))
+    trained.try_for_each(|p| fill(&tensors, path, &p.name, &p.shape, p.values.floats_mut()))
 }
 
 /// Puts back what was written of [`values`] with this ending.

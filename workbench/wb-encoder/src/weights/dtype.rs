@@ -1,9 +1,11 @@
-//! The number types of weights on the disk; in memory there are 32-bit floats only.
+//! The number types of weights.
 
 use std::{fmt, str::FromStr};
 
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
+
+use crate::kernels::Short;
 
 /// Type of numbers that weights are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,6 +21,14 @@ pub enum WeightType {
 }
 
 impl WeightType {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
     /// Its name in safetensors files.
     pub(crate) fn dtype(self) -> Dtype {
         match self {
@@ -37,24 +47,31 @@ impl WeightType {
         }
     }
 
-    /// Little-endian bytes, each number rounded to the nearest (to the even one of two equally near, as torch does).
-    /// `Err` is the place of a number that is beyond the type's range.
-    pub(crate) fn to_bytes(self, values: &[f32]) -> Result<Vec<u8>, usize> {
-        let halves = |round: fn(f32) -> u16, infinite: u16| {
-            let mut bytes = Vec::with_capacity(2 * values.len());
-            for (at, value) in values.iter().enumerate() {
-                let half = round(*value);
-                if half & infinite == infinite {
-                    return Err(at);
-                }
-                bytes.extend(half.to_le_bytes());
-            }
-            Ok(bytes)
-        };
+    /// Little-endian bytes, each number rounded to the nearest (to the even one of two equally near, as torch does);
+    /// one that is [out of range](Self::out_of_range) becomes infinite.
+    pub(crate) fn to_bytes(self, values: &[f32]) -> Vec<u8> {
         match self {
-            Self::F32 => Ok(values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-            Self::F16 => halves(float_to_half, 0x7c00),
-            Self::Bf16 => halves(float_to_brain, 0x7f80),
+            Self::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Self::F16 => values.iter().flat_map(|v| float_to_half(*v).to_le_bytes()).collect(),
+            Self::Bf16 => values.iter().flat_map(|v| float_to_brain(*v).to_le_bytes()).collect(),
+        }
+    }
+
+    /// The numbers in 16 bits, rounded as by [`Self::to_bytes`]; none where the type has more.
+    pub(crate) fn to_short(self, values: &[f32]) -> Option<(Vec<u16>, Short)> {
+        match self {
+            Self::F32 => None,
+            Self::F16 => Some((values.iter().map(|v| float_to_half(*v)).collect(), Short::F16)),
+            Self::Bf16 => Some((values.iter().map(|v| float_to_brain(*v)).collect(), Short::Bf16)),
+        }
+    }
+
+    /// The place of the first number that is beyond the type's range.
+    pub(crate) fn out_of_range(self, values: &[f32]) -> Option<usize> {
+        match self {
+            Self::F32 => None,
+            Self::F16 => values.iter().position(|v| float_to_half(*v) & 0x7c00 == 0x7c00),
+            Self::Bf16 => values.iter().position(|v| float_to_brain(*v) & 0x7f80 == 0x7f80),
         }
     }
 
@@ -62,8 +79,8 @@ impl WeightType {
     pub fn rounded(self, value: f32) -> f32 {
         match self {
             Self::F32 => value,
-            Self::F16 => half_to_float(float_to_half(value)),
-            Self::Bf16 => brain_to_float(float_to_brain(value)),
+            Self::F16 => Short::F16.to_float(float_to_half(value)),
+            Self::Bf16 => Short::Bf16.to_float(float_to_brain(value)),
         }
     }
 }
@@ -91,22 +108,13 @@ impl FromStr for WeightType {
     }
 }
 
-/// IEEE 754 binary16 to binary32, exactly.
-pub(crate) fn half_to_float(half: u16) -> f32 {
-    let sign = u32::from(half >> 15) << 31;
-    let exponent = u32::from(half >> 10) & 31;
-    let fraction = u32::from(half) & 1023;
-    match exponent {
-        // Subnormal: fraction · 2⁻²⁴.
-        0 => f32::from_bits(sign | (fraction as f32 * 2f32.powi(-24)).to_bits()),
-        31 => f32::from_bits(sign | 0x7f80_0000 | (fraction << 13)),
-        _ => f32::from_bits(sign | ((exponent + 112) << 23) | (fraction << 13)),
+impl From<Short> for WeightType {
+    fn from(kind: Short) -> Self {
+        match kind {
+            Short::F16 => Self::F16,
+            Short::Bf16 => Self::Bf16,
+        }
     }
-}
-
-/// A brain float to binary32, exactly.
-pub(crate) fn brain_to_float(brain: u16) -> f32 {
-    f32::from_bits(u32::from(brain) << 16)
 }
 
 /// The nearest binary16; infinite from 65,520 on.
@@ -145,7 +153,7 @@ mod tests {
     #[test]
     fn every_sixteen_bit_number_survives() {
         for bits in 0..=u16::MAX {
-            let (half, brain) = (half_to_float(bits), brain_to_float(bits));
+            let (half, brain) = (Short::F16.to_float(bits), Short::Bf16.to_float(bits));
             if half.is_finite() {
                 assert_eq!(float_to_half(half), bits, "{half}");
             }
@@ -158,7 +166,8 @@ mod tests {
     /// Between two neighbors, the middle goes to the even one and everything else to the nearer one.
     #[test]
     fn numbers_between_go_to_the_nearest() {
-        let check = |narrow: fn(f32) -> u16, widen: fn(u16) -> f32, last: u16| {
+        let check = |narrow: fn(f32) -> u16, kind: Short, last: u16| {
+            let widen = |bits: u16| kind.to_float(bits);
             for low in (0..last).step_by(7) {
                 let (a, b) = (f64::from(widen(low)), f64::from(widen(low + 1)));
                 let middle = ((a + b) / 2.0) as f32;
@@ -170,16 +179,16 @@ mod tests {
                 assert_eq!(narrow(-widen(low)), low | 0x8000);
             }
         };
-        check(float_to_half, half_to_float, 0x7bff);
+        check(float_to_half, Short::F16, 0x7bff);
         // Below 0x0080 the middle is no 32-bit number that can be told apart.
-        check(float_to_brain, brain_to_float, 0x7f7f);
+        check(float_to_brain, Short::Bf16, 0x7f7f);
     }
 
     #[test]
     fn what_is_out_of_range_is_told_by_its_place() {
-        assert_eq!(WeightType::F16.to_bytes(&[1.0, 65519.0, -65520.0]), Err(2));
-        assert_eq!(WeightType::F16.to_bytes(&[1.0]).unwrap(), 0x3c00u16.to_le_bytes());
-        assert_eq!(WeightType::Bf16.to_bytes(&[f32::MAX]), Err(0));
+        assert_eq!(WeightType::F16.out_of_range(&[1.0, 65519.0, -65520.0]), Some(2));
+        assert_eq!(WeightType::F16.to_bytes(&[1.0]), 0x3c00u16.to_le_bytes());
+        assert_eq!(WeightType::Bf16.out_of_range(&[f32::MAX]), Some(0));
         assert_eq!(WeightType::Bf16.rounded(1.005), 1.0078125);
         assert_eq!("bf16".parse(), Ok(WeightType::Bf16));
         assert_eq!("half".parse::<WeightType>().unwrap_err(), "`half`, expected f32, f16 or bf16");

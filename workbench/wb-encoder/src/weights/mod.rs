@@ -2,6 +2,8 @@
 //! is an error, not a guess.
 
 mod dtype;
+mod file;
+mod memory_type;
 mod torch;
 mod write;
 
@@ -13,20 +15,19 @@ use std::{
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use wb_core::suggest;
 
+use self::file::Visitor;
 pub use self::{
     dtype::WeightType,
+    memory_type::MemoryType,
     write::{write, write_as},
 };
-use self::{
-    dtype::{brain_to_float, half_to_float},
-    torch::TorchFile,
-};
-
 use crate::{
     error::{Error, Result},
+    kernels::Short,
     lora,
     models::WeightSpec,
     parameters::{Parameter, Parameters},
+    values::Values,
 };
 
 /// Tensors that hub files carry and an encoder does not use.
@@ -43,21 +44,14 @@ pub struct Loaded {
 
 /// Reads the weights `expected` from files of 32- or 16-bit floats, each of which has some of them: files of safetensors,
 /// or such that `torch.save` wrote, of which nothing but tensors is read. `rename` gives our name for a file's,
-/// or those of its parts, which have as many of its rows each.
+/// or those of its parts, which have as many of its rows each. Matrices of 16-bit floats stay that in memory.
 pub fn read<P: AsRef<Path>>(
     paths: &[P],
     expected: &[WeightSpec],
     rename: &dyn Fn(&str) -> Vec<String>,
 ) -> Result<Loaded> {
     let mut picker = Picker::new(expected, rename);
-    for path in paths.iter().map(AsRef::as_ref) {
-        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-        if is_torch(path, &bytes) {
-            picker.take(path, TorchFile::open(path, &bytes)?.views(path)?)?;
-        } else {
-            picker.take(path, open(path, &bytes)?.iter().collect())?;
-        }
-    }
+    paths.iter().try_for_each(|path| file::visit(path.as_ref(), &mut picker))?;
     let place = match paths {
         [one] => one.as_ref().to_owned(),
         several => several.first().and_then(|first| first.as_ref().parent()).unwrap_or(Path::new("")).to_owned(),
@@ -68,11 +62,6 @@ pub fn read<P: AsRef<Path>>(
 /// Our name for a file's tensor where a file was written with ours.
 pub fn as_named(name: &str) -> Vec<String> {
     vec![name.to_owned()]
-}
-
-/// True where a file is to be read as torch's own.
-fn is_torch(path: &Path, bytes: &[u8]) -> bool {
-    torch::is_archive(bytes) || path.extension().is_some_and(|extension| extension == "bin")
 }
 
 /// Takes the expected weights out of all tensors of some files, a file at a time.
@@ -89,26 +78,21 @@ struct Picker<'a> {
     strange: BTreeMap<String, (PathBuf, String, Vec<usize>)>,
 }
 
-/// A tensor with its name and our name for it, or its parts with ours for each. One that cannot be parted is left whole.
-fn parts<'d, 'n>(name: &'n str, view: &TensorView<'d>, ours: Vec<String>) -> Vec<(&'n str, String, TensorView<'d>)> {
-    let (shape, data, n) = (view.shape(), view.data(), ours.len());
+/// Our names for a tensor's parts, and the shape of each. One that cannot be parted is left whole.
+fn parts(shape: &[usize], mut ours: Vec<String>) -> (Vec<String>, Vec<usize>) {
+    let n = ours.len();
     if n > 1 && shape.first().is_some_and(|rows| rows.is_multiple_of(n)) {
-        let of_part = [&[shape[0] / n], &shape[1..]].concat();
-        let bytes = data.len() / n;
-        let cut = |at: usize| TensorView::new(view.dtype(), of_part.clone(), &data[at * bytes..][..bytes]);
-        let all: Option<Vec<TensorView<'d>>> = (0..n).map(|at| cut(at).ok()).collect();
-        if let Some(views) = all {
-            return ours.into_iter().zip(views).map(|(ours, view)| (name, ours, view)).collect();
-        }
+        return (ours, [&[shape[0] / n], &shape[1..]].concat());
     }
-    ours.into_iter().take(1).map(|ours| (name, ours, view.clone())).collect()
+    ours.truncate(1);
+    (ours, shape.to_vec())
 }
 
 /// A weight that was found.
 struct Taken {
     /// Its name in the file.
     name: String,
-    values: Vec<f32>,
+    values: Values,
 }
 
 impl<'a> Picker<'a> {
@@ -117,38 +101,6 @@ impl<'a> Picker<'a> {
         let taken = expected.iter().map(|_| None).collect();
         let (wrong, strange) = (BTreeMap::new(), BTreeMap::new());
         Self { expected, rename, places, taken, wrong, ignored: Vec::new(), strange }
-    }
-
-    fn take(&mut self, path: &Path, mut tensors: Vec<(&str, TensorView<'_>)>) -> Result<()> {
-        let rename = self.rename;
-        tensors.sort_by(|one, other| one.0.cmp(other.0));
-        for (name, ours, view) in tensors.iter().flat_map(|(name, view)| parts(name, view, rename(name))) {
-            let Some(place) = self.places.get(ours.as_str()).copied() else {
-                if is_ignored(&ours) {
-                    self.ignored.push(name.to_owned());
-                } else {
-                    self.strange.insert(ours, (path.to_owned(), name.to_owned(), view.shape().to_vec()));
-                }
-                continue;
-            };
-            let shape = &self.expected[place].shape;
-            if view.shape() != shape {
-                let message = format!("has shape {:?}, expected {shape:?} by the config beside it", view.shape());
-                self.wrong.entry(place).or_insert_with(|| tensor_error(path, name, message, None));
-                continue;
-            }
-            let values = floats(path, name, &view)?;
-            // Tied weights may be there twice, under both of their names.
-            match &self.taken[place] {
-                None => self.taken[place] = Some(Taken { name: name.to_owned(), values }),
-                Some(before) if before.values == values => self.ignored.push(name.to_owned()),
-                Some(before) => {
-                    let message = format!("is the same weight as `{}`, expected one of them", before.name);
-                    return Err(tensor_error(path, name, message, None));
-                }
-            }
-        }
-        Ok(())
     }
 
     fn finish(mut self, place: &Path) -> Result<Loaded> {
@@ -184,16 +136,76 @@ impl<'a> Picker<'a> {
     }
 }
 
+impl Visitor for Picker<'_> {
+    fn wants(&mut self, path: &Path, name: &str, shape: &[usize]) -> bool {
+        let (ours, shape) = parts(shape, (self.rename)(name));
+        let mut wanted = false;
+        for ours in ours {
+            if self.places.contains_key(ours.as_str()) {
+                wanted = true;
+            } else if is_ignored(&ours) {
+                self.ignored.push(name.to_owned());
+            } else {
+                self.strange.insert(ours, (path.to_owned(), name.to_owned(), shape.clone()));
+            }
+        }
+        wanted
+    }
+
+    fn take(&mut self, path: &Path, name: &str, view: &TensorView<'_>) -> Result<()> {
+        let (all, found) = parts(view.shape(), (self.rename)(name));
+        let bytes = view.data().len() / all.len().max(1);
+        for (part, ours) in all.iter().enumerate() {
+            let Some(place) = self.places.get(ours.as_str()).copied() else { continue };
+            let shape = &self.expected[place].shape;
+            if found != *shape {
+                let message = format!("has shape {found:?}, expected {shape:?} by the config beside it");
+                self.wrong.entry(place).or_insert_with(|| tensor_error(path, name, message, None));
+                continue;
+            }
+            let data = &view.data()[part * bytes..][..bytes];
+            let values = match short(view.dtype()).filter(|_| shape.len() > 1) {
+                None => floats(path, name, view.dtype(), data)?.into(),
+                Some(kind) => short_values(path, name, kind, data)?,
+            };
+            // Tied weights may be there twice, under both of their names.
+            match &self.taken[place] {
+                None => self.taken[place] = Some(Taken { name: name.to_owned(), values }),
+                Some(before) if before.values == values => self.ignored.push(name.to_owned()),
+                Some(before) => {
+                    let message = format!("is the same weight as `{}`, expected one of them", before.name);
+                    return Err(tensor_error(path, name, message, None));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The shape of one tensor of a file.
 pub fn shape(path: &Path, name: &str) -> Result<Vec<usize>> {
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-    let shape = if is_torch(path, &bytes) {
-        let file = TorchFile::open(path, &bytes)?;
-        file.views(path)?.into_iter().find(|(found, _)| *found == name).map(|(_, view)| view.shape().to_vec())
-    } else {
-        open(path, &bytes)?.tensor(name).ok().map(|view| view.shape().to_vec())
-    };
-    shape.ok_or_else(|| tensor_error(path, name, "is missing".into(), None))
+    let mut seen = Seen { name, shape: None };
+    file::visit(path, &mut seen)?;
+    seen.shape.ok_or_else(|| tensor_error(path, name, "is missing".into(), None))
+}
+
+/// Looks for a tensor and reads none.
+struct Seen<'a> {
+    name: &'a str,
+    shape: Option<Vec<usize>>,
+}
+
+impl Visitor for Seen<'_> {
+    fn wants(&mut self, _: &Path, name: &str, shape: &[usize]) -> bool {
+        if name == self.name {
+            self.shape = Some(shape.to_vec());
+        }
+        false
+    }
+
+    fn take(&mut self, _: &Path, _: &str, _: &TensorView<'_>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads adapters written by [`write()`] into the weights that they stand beside.
@@ -211,7 +223,7 @@ pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
             let message = format!("has shape {:?}, expected {shape:?} by the adapter's config", view.shape());
             return Err(tensor_error(path, &name, message, None));
         }
-        let values = floats(path, &name, &view)?;
+        let values = floats(path, &name, view.dtype(), view.data())?.into();
         parameters.insert(Parameter { name, shape, values, trainable: true });
     }
     match found.into_iter().next() {
@@ -225,7 +237,7 @@ pub fn read_all(path: &Path) -> Result<Vec<Parameter>> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let tensors = open(path, &bytes)?;
     let parameter = |(name, view): (&str, TensorView<'_>)| {
-        let values = floats(path, name, &view)?;
+        let values = floats(path, name, view.dtype(), view.data())?.into();
         Ok(Parameter { name: name.to_owned(), shape: view.shape().to_vec(), values, trainable: false })
     };
     let mut all = tensors.iter().map(parameter).collect::<Result<Vec<_>>>()?;
@@ -239,30 +251,49 @@ pub(crate) fn is_ignored(name: &str) -> bool {
 }
 
 fn open<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
-    SafeTensors::deserialize(bytes).map_err(|error| {
-        Error::file(path, format!("is not a whole safetensors file ({} bytes): {error}", bytes.len())).with_hint(
-            match bytes.starts_with(b"version https://git-lfs") {
-                true => "this is a Git LFS pointer, not the weights: git lfs pull",
-                false => "fetch the file again and compare its size with the hub's",
-            },
-        )
-    })
+    SafeTensors::deserialize(bytes).map_err(|error| file::not_whole(path, bytes.len() as u64, bytes, &error))
 }
 
-fn floats(path: &Path, name: &str, view: &TensorView<'_>) -> Result<Vec<f32>> {
-    let data = view.data();
-    let pairs = || data.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
-    let values: Vec<f32> = match view.dtype() {
-        Dtype::F32 => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
-        Dtype::BF16 => pairs().map(brain_to_float).collect(),
-        Dtype::F16 => pairs().map(half_to_float).collect(),
-        other => return Err(tensor_error(path, name, format!("has type {other:?}, expected F32, F16 or BF16"), None)),
-    };
-    if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-        let message = format!("has {} at position {at} of {}, expected finite numbers", values[at], values.len());
-        return Err(tensor_error(path, name, message, None));
+/// The kind of a type of 16 bits.
+fn short(dtype: Dtype) -> Option<Short> {
+    match dtype {
+        Dtype::F16 => Some(Short::F16),
+        Dtype::BF16 => Some(Short::Bf16),
+        _ => None,
     }
+}
+
+fn short_numbers(data: &[u8]) -> Vec<u16> {
+    data.chunks_exact(2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]])).collect()
+}
+
+/// 16-bit numbers as they are, which have to be finite.
+fn short_values(path: &Path, name: &str, kind: Short, data: &[u8]) -> Result<Values> {
+    let bits = short_numbers(data);
+    let values = bits.iter().map(|bits| kind.to_float(*bits));
+    check_finite(path, name, values)?;
+    Ok(Values::of_short(bits, kind))
+}
+
+/// Numbers as 32-bit floats, which have to be finite.
+fn floats(path: &Path, name: &str, dtype: Dtype, data: &[u8]) -> Result<Vec<f32>> {
+    let values: Vec<f32> = match (dtype, short(dtype)) {
+        (Dtype::F32, _) => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
+        (_, Some(kind)) => short_numbers(data).into_iter().map(|bits| kind.to_float(bits)).collect(),
+        (other, None) => {
+            return Err(tensor_error(path, name, format!("has type {other:?}, expected F32, F16 or BF16"), None));
+        }
+    };
+    check_finite(path, name, values.iter().copied())?;
     Ok(values)
+}
+
+fn check_finite(path: &Path, name: &str, mut values: impl ExactSizeIterator<Item = f32> + Clone) -> Result<()> {
+    let len = values.len();
+    let Some(at) = values.clone().position(|value| !value.is_finite()) else { return Ok(()) };
+    let found = values.nth(at).unwrap_or_default();
+    let message = format!("has {found} at position {at} of {len}, expected finite numbers");
+    Err(tensor_error(path, name, message, None))
 }
 
 fn more(count: usize, what: &str) -> String {
@@ -284,7 +315,7 @@ mod tests {
     }
 
     fn parameter(name: &str, shape: &[usize], value: f32) -> Parameter {
-        let values = vec![value; shape.iter().product()];
+        let values = vec![value; shape.iter().product()].into();
         Parameter { name: name.into(), shape: shape.to_vec(), values, trainable: true }
     }
 
@@ -318,7 +349,7 @@ mod tests {
         let extra = parameter("other.weight", &[7], 0.0);
         check(&[vectors.clone(), weights.clone(), extra], "tensor `other.weight`: with shape [7] is not a weight");
         let mut broken = vectors.clone();
-        broken.values[4] = f32::NAN;
+        broken.values.floats_mut()[4] = f32::NAN;
         check(&[broken, weights], "has NaN at position 4 of 15");
     }
 
@@ -354,7 +385,7 @@ mod tests {
             std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
             let spec = WeightSpec { name: "w".into(), shape: vec![5], init: crate::models::WeightInit::Zeros };
             let loaded = read(&[&path], &[spec], &as_named).unwrap();
-            assert_eq!(loaded.parameters.at(0).values, expected);
+            assert_eq!(loaded.parameters.at(0).values.floats(), expected.as_slice());
         }
         let view = TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap();
         std::fs::write(&path, safetensors::serialize([("w", view)], None).unwrap()).unwrap();
@@ -369,16 +400,18 @@ mod tests {
         let path = folder.path().join("model.safetensors");
         let fresh = bag().fresh(Seed(3));
         for dtype in [WeightType::F16, WeightType::Bf16] {
-            write_as(&path, fresh.iter().map(|p| (p.name.clone(), p)), dtype).unwrap();
+            write_as(&path, fresh.iter().map(|p| (p.name.clone(), p)), Some(dtype)).unwrap();
             let loaded = read(&[&path], &bag().weights(), &as_named).unwrap();
-            let rounded = |p: &Parameter| p.values.iter().map(|v| dtype.rounded(*v)).collect::<Vec<f32>>();
+            let rounded = |p: &Parameter| p.values.floats().iter().map(|v| dtype.rounded(*v)).collect::<Vec<f32>>();
             for (found, before) in loaded.parameters.iter().zip(fresh.iter()) {
-                assert_eq!(found.values, rounded(before), "{dtype} {}", before.name);
+                assert_eq!(found.values.floats(), rounded(before), "{dtype} {}", before.name);
+                let matrix = if before.shape.len() > 1 { dtype } else { WeightType::F32 };
+                assert_eq!(found.values.weight_type(), matrix, "{}", before.name);
             }
             assert_ne!(loaded.parameters, fresh);
         }
         let large = parameter("embeddings.weight", &[5, 3], 1e6);
-        let error = write_as(&path, [("w".to_owned(), &large)].into_iter(), WeightType::F16).unwrap_err();
+        let error = write_as(&path, [("w".to_owned(), &large)].into_iter(), Some(WeightType::F16)).unwrap_err();
         assert!(
             error.to_string().contains("tensor `w`: has 1000000 at position 0, which is beyond the range of f16"),
             "{error}"

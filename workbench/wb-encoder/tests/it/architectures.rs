@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs};
 use serde::Deserialize;
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
-    ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, export,
+    ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, WeightType, export,
 };
 
 use crate::{
@@ -146,6 +146,52 @@ fn states_and_gradients_are_those_of_transformers() {
 }
 
 #[derive(Deserialize)]
+struct States {
+    states: Vec<Vec<f32>>,
+    gradients: BTreeMap<String, [f64; 2]>,
+}
+
+/// A decoder whose tokens see those after them too, as it is written and read back; and the other way round.
+#[test]
+fn decoders_see_both_ways_where_they_are_told_to() {
+    let key = "encoder.bidirectional";
+    for name in ["tiny-qwen2", "tiny-qwen3", "tiny-gemma"] {
+        let (mut folder, golden) = load(name);
+        let own = name == "tiny-gemma";
+        let expected = (!own).then(|| golden_json::<States>(&format!("{name}-bidirectional.json")));
+        folder.model.architecture.set_bidirectional(true, key).unwrap();
+        let States { states, gradients } =
+            expected.unwrap_or(States { states: golden.states, gradients: golden.gradients });
+        check(name, &folder.model, &golden.lengths_ids, &states, &gradients);
+        for format in [ExportFormat::Safetensors, ExportFormat::St6] {
+            let place = tempfile::tempdir().unwrap();
+            let to = place.path().join("out");
+            let config = ExportConfig { format, ..Default::default() };
+            export(&folder, &config, &|_| String::new(), &to).unwrap();
+            assert_eq!(Folder::read(&to).unwrap().model.architecture, folder.model.architecture, "{name} {format}");
+        }
+        folder.model.architecture.set_bidirectional(false, key).unwrap();
+        if own {
+            // The first token alone sees itself alone.
+            let [first, second] = [vec![5], vec![5, 6, 7]].map(|ids: Vec<u32>| {
+                let states = cpu(folder.clone()).backbone().embed_tokens(&TokenBatch::new([ids.as_slice()])).unwrap();
+                states.row(0).to_owned()
+            });
+            assert_eq!(first, second);
+        } else {
+            assert_eq!(folder.model, tiny(name).model);
+        }
+    }
+    for name in ["tiny-bert", "tiny-modernbert"] {
+        let mut architecture = tiny(name).model.architecture;
+        architecture.set_bidirectional(true, key).unwrap();
+        let error = architecture.set_bidirectional(false, key).unwrap_err();
+        let expected = format!("got false, and the encoder is {}, whose tokens see both ways", architecture.describe());
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+}
+
+#[derive(Deserialize)]
 struct LongText {
     mean: Vec<f32>,
     states: BTreeMap<usize, Vec<f32>>,
@@ -249,7 +295,7 @@ fn written_folders_give_the_same_embeddings() {
         let texts = &texts[1..];
         folder.attach(&config, Seed(3)).unwrap();
         for p in folder.model.parameters.iter_mut().filter(|p| p.trainable) {
-            p.values.iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
+            p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
         }
         let place = tempfile::tempdir().unwrap();
         let base = Some(golden().join(name).display().to_string());
@@ -368,4 +414,86 @@ fn weights_in_several_files_are_read_whole_or_not_at_all() {
     let text = fs::read_to_string(&index).unwrap().replace("model-00004-of-00004", "model-00003-of-00004");
     fs::write(&index, text).unwrap();
     refused(place.path(), "is missing, expected shape");
+}
+
+/// Weights of 16 bits stay that in memory, and give the bits of the same numbers in 32: states, and gradients of adapters
+/// and of inputs. What training changes becomes 32-bit floats.
+#[test]
+fn weights_of_sixteen_bits_give_the_bits_of_their_floats() {
+    let place = tempfile::tempdir().unwrap();
+    let lora: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": ["q_proj", "down_proj"]}"#).unwrap();
+    for dtype in [WeightType::F16, WeightType::Bf16] {
+        let to = place.path().join(dtype.to_string());
+        let config = ExportConfig { format: ExportFormat::St, dtype, ..Default::default() };
+        export(&tiny("tiny-qwen3"), &config, &|_| String::new(), &to).unwrap();
+        let mut short = Folder::read(&to).unwrap();
+        short.attach(&lora, Seed(3)).unwrap();
+        for p in short.model.parameters.iter_mut().filter(|p| p.trainable) {
+            p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
+        }
+        let mut floats = short.clone();
+        floats.model.parameters.iter_mut().for_each(|p| {
+            p.values.floats_mut();
+        });
+        let is_short = |p: &&wb_encoder::Parameter| p.values.weight_type() == dtype;
+        assert_eq!(short.model.parameters.iter().filter(is_short).count(), 3 * 7 + 1);
+        assert_eq!(floats.model.parameters.iter().filter(is_short).count(), 0);
+        let ids: Vec<Vec<u32>> = [1, 2, 17, 90].map(|n| (0..n).map(|at| (at * 7 % 300) as u32).collect()).into();
+        let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
+        let device = wb_encoder::DeviceConfig::Cpu.open().unwrap();
+        let run = |folder: &Folder| {
+            let mut backbone = device.open_backbone(folder.model.clone()).unwrap();
+            let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
+            let mut found = Gradients::zeros(backbone.parameters());
+            backbone.backward_tokens(tape, Upstream::states(weights(states.dim()).view()), &mut found).unwrap();
+            let kept = backbone.parameters().iter().filter(is_short).count();
+            // A step on a weight that was frozen: it counts from now on.
+            let place = backbone.parameters().position("layers.1.mlp.up_proj.weight").unwrap();
+            backbone
+                .update(&mut |parameters| {
+                    parameters.iter_mut().nth(place).unwrap().values.floats_mut().iter_mut().for_each(|w| *w *= 2.0);
+                })
+                .unwrap();
+            let after = backbone.embed_tokens(&batch).unwrap();
+            assert_ne!(after, states);
+            (states, found, after, kept)
+        };
+        let (of_short, of_floats) = (run(&short), run(&floats));
+        assert_eq!((of_short.3, of_floats.3), (3 * 7 + 1, 0));
+        assert!(of_short.0 == of_floats.0 && of_short.1 == of_floats.1 && of_short.2 == of_floats.2, "{dtype}");
+        // A run's own folder has them in as many bits.
+        let own = place.path().join(format!("own-{dtype}"));
+        short.write(&own).unwrap();
+        let back = Folder::read(&own).unwrap();
+        assert_eq!(back.model.parameters.iter().filter(is_short).count(), 3 * 7 + 1);
+        assert_eq!(back.model, short.model);
+    }
+}
+
+/// Weights in 8 bits are computed as the floats that they stand for, bit for bit, with adapters beside them; and floats
+/// rounded to 16 bits in memory are those that a file of 16 bits has.
+#[test]
+fn weights_of_other_types_give_the_bits_of_their_floats() {
+    let ids: Vec<Vec<u32>> = [1, 2, 17, 90].map(|n| (0..n).map(|at| (at * 7 % 300) as u32).collect()).into();
+    let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
+    let device = wb_encoder::DeviceConfig::Cpu.open().unwrap();
+    let states = |folder: &Folder| {
+        let mut model = folder.model.clone();
+        model.parameters.freeze();
+        device.open_backbone(model).unwrap().embed_tokens(&batch).unwrap()
+    };
+    let lora: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": ["q_proj", "down_proj"]}"#).unwrap();
+    let mut own = tiny("tiny-qwen3");
+    own.attach(&lora, Seed(3)).unwrap();
+    let reference = states(&own);
+    for (dtype, fewer) in [("f32", false), ("f16", true), ("bf16", true), ("int8", true)] {
+        let mut folder = own.clone();
+        folder.keep_as(dtype.parse().unwrap()).unwrap();
+        let found = states(&folder);
+        let memory =
+            |folder: &Folder| folder.model.parameters.iter().map(|parameter| parameter.values.memory()).sum::<usize>();
+        assert_eq!((found != reference, memory(&folder) < memory(&own)), (fewer, fewer), "{dtype}");
+        folder.model.parameters.iter_mut().for_each(|parameter| _ = parameter.values.floats_mut());
+        assert_eq!(states(&folder), found, "{dtype}");
+    }
 }

@@ -40,7 +40,7 @@ pub fn cpu(folder: Folder) -> BiEncoder {
 pub fn adapted(mut folder: Folder, config: &str) -> Folder {
     folder.attach(&serde_json::from_str::<LoraConfig>(config).unwrap(), Seed(4)).unwrap();
     for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.1);
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.1);
     }
     folder
 }
@@ -50,7 +50,7 @@ pub fn with_lora(name: &str, config: &LoraConfig) -> Folder {
     let mut folder = tiny(name);
     folder.attach(config, Seed(5)).unwrap();
     for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.3).sin() * 0.3);
     }
     folder
 }
@@ -169,7 +169,7 @@ pub fn check_differences(
         let length = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
         let shift = |backbone: &mut dyn Backbone, step: f32| {
             let mut change = |parameters: &mut Parameters| {
-                let values = &mut parameters.iter_mut().nth(place).unwrap().values;
+                let values = parameters.iter_mut().nth(place).unwrap().values.floats_mut();
                 values.iter_mut().zip(&direction).for_each(|(v, d)| *v += step * d);
             };
             backbone.update(&mut change).unwrap();

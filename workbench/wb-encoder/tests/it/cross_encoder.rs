@@ -1,13 +1,16 @@
 //! Tiny random cross-encoders of both families against sentence-transformers' `CrossEncoder.predict`; what is refused.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wb_core::{Reranker, progress::silent};
-use wb_encoder::CrossEncoder;
+use wb_encoder::{
+    CrossEncoder, TrainedCrossEncoder,
+    cross_encoder::losses::{binary_cross_entropy, list_net},
+};
 
-use crate::common::{copy, golden, golden_json, read_json};
+use crate::common::{copy, golden, golden_json, gradient_error, read_json};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -199,4 +202,56 @@ fn a_folder_s_activation_and_lengths_are_taken() {
     fs::remove_file(folder.path().join("config_sentence_transformers.json")).unwrap();
     let silent_on_it = CrossEncoder::read(folder.path()).unwrap().with_max_tokens(36, "key").unwrap();
     assert_eq!(silent_on_it.scores(&pairs, &mut silent).unwrap(), logistic);
+}
+
+#[derive(Deserialize)]
+struct Training {
+    pairs: Vec<(String, String)>,
+    lists: Vec<usize>,
+    losses: BTreeMap<String, TrainingLoss>,
+}
+
+#[derive(Deserialize)]
+struct TrainingLoss {
+    labels: Vec<f32>,
+    loss: f64,
+    gradients: BTreeMap<String, [f64; 2]>,
+}
+
+#[test]
+fn losses_and_gradients_are_those_of_sentence_transformers() {
+    for name in NAMES {
+        let trained = TrainedCrossEncoder::read(&golden().join(name)).unwrap();
+        let golden: Training = golden_json(&format!("{name}-training.json"));
+        let pairs: Vec<(&str, &str)> = golden.pairs.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let tokens = load(name).0.tokenize(&pairs).unwrap();
+        assert_eq!(golden.losses.len(), 3);
+        for (kind, expected) in &golden.losses {
+            let (numbers, tape) = trained.numbers(&tokens, None).unwrap();
+            let (loss, at_numbers) = match kind.as_str() {
+                "binary_cross_entropy" => binary_cross_entropy(&numbers, &expected.labels),
+                _ => list_net(&numbers, &expected.labels, &golden.lists),
+            };
+            assert!((loss - expected.loss).abs() <= 1e-4 * expected.loss, "{name} {kind}: {loss} {}", expected.loss);
+            let found = trained.backward(tape, &at_numbers).unwrap();
+            let names = trained.backbone().parameters().iter().map(|one| one.name.as_str());
+            let of_backbone = names.zip(found.backbone.iter().map(Vec::as_slice));
+            let of_head = found.head.iter().map(|(name, one)| (name.as_str(), one.as_slice()));
+            let all: Vec<(&str, &[f32])> = of_backbone.chain(of_head).collect();
+            assert_eq!(all.len(), expected.gradients.len(), "{name}");
+            let mut worst = 0f64;
+            for (weight, gradient) in all {
+                // What is added to all numbers of a list changes nothing: rounding is all that both have.
+                if let (true, [one]) = (kind.starts_with("list_net"), gradient) {
+                    let theirs = expected.gradients[weight][0];
+                    assert!(f64::from(one.abs()).max(theirs.abs()) < 1e-6, "{name} {kind} {weight}: {one} {theirs}");
+                    continue;
+                }
+                let error = gradient_error(weight, gradient, expected.gradients[weight]);
+                assert!(error <= 1e-4, "{name} {kind} {weight}: {error}");
+                worst = worst.max(error);
+            }
+            eprintln!("{name} {kind}: loss {loss} for {}, gradients within {worst:.1e}", expected.loss);
+        }
+    }
 }

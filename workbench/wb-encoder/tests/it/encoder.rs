@@ -15,7 +15,7 @@ fn a_written_encoder_is_read_back_the_same() {
         if adapters {
             folder.attach(&LoraConfig { rank: 2, ..LoraConfig::default() }, Seed(3)).unwrap();
             for p in folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")) {
-                p.values.fill(0.1);
+                p.values.floats_mut().fill(0.1);
             }
             let error = folder.attach(&LoraConfig::default(), Seed(3)).unwrap_err();
             assert!(error.to_string().contains("has adapters already"), "{error}");

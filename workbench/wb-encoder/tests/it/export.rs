@@ -75,7 +75,7 @@ fn both_layouts_keep_every_family_and_pooling() {
     let place = tempfile::tempdir().unwrap();
     let mut number = 0;
     for name in ["tiny-bert", "tiny-roberta"] {
-        for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
+        for pooling in Pooling::ALL {
             for format in [ExportFormat::St, ExportFormat::St6] {
                 let mut source = tiny(name);
                 source.model.pooling = pooling;
@@ -216,7 +216,7 @@ fn bag(weighted: bool, positions: usize, special_tokens: bool) -> Folder {
     let mut folder =
         Folder::fresh("bag", Architecture::StaticEmbedding(shape), tokenizer, MaxTokens::both(12), Seed(3)).unwrap();
     for p in folder.model.parameters.iter_mut().filter(|p| p.name.ends_with("_weights")) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.9).sin());
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.9).sin());
     }
     folder
 }
@@ -294,7 +294,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     refused(&adapters, peft(None), "it is not known which model the adapters of tiny-bert belong to");
     refused(&adapters, ExportConfig { merge: true, ..peft(Some("x")) }, "--merge: merged adapters are none any more");
     let mut large = tiny("tiny-bert");
-    large.model.parameters.iter_mut().next().unwrap().values[5] = 1e5;
+    large.model.parameters.iter_mut().next().unwrap().values.floats_mut()[5] = 1e5;
     refused(
         &large,
         ExportConfig { dtype: WeightType::F16, ..Default::default() },
@@ -302,7 +302,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     );
     // A folder that would be read as another encoder: an embedding table that is not finite when it is read back.
     let mut bad = tiny("tiny-bert");
-    bad.model.parameters.iter_mut().next().unwrap().values[0] = f32::INFINITY;
+    bad.model.parameters.iter_mut().next().unwrap().values.floats_mut()[0] = f32::INFINITY;
     let error = out(&bad, &ExportConfig::default(), &to).unwrap_err();
     assert!(error.to_string().contains("expected finite numbers"), "{error}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);

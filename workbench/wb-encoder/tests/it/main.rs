@@ -15,6 +15,7 @@ mod minilm;
 mod peft;
 mod probe;
 mod speed;
+mod static_from_teacher;
 mod t5;
 mod tiny;
 mod tokens;

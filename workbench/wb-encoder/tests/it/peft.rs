@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use ndarray::Array2;
 use serde::Deserialize;
 use wb_core::{Embeddings, Seed, Side, progress::silent};
-use wb_encoder::{BurnBackbone, Folder, LoraConfig, TokenBatch, lora};
+use wb_encoder::{
+    BurnBackbone, ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, TokenBatch, Upstream, export, lora,
+};
 
-use crate::common::{self, compare, cpu, edit, golden, golden_json, matrix, read_json, same, test_device, tiny};
+use crate::common::{self, both, compare, cpu, edit, golden, golden_json, matrix, read_json, same, test_device, tiny};
 
 #[derive(Deserialize)]
 struct Expected {
@@ -68,6 +71,77 @@ fn embeddings_are_those_of_peft() {
     }
 }
 
+#[derive(Deserialize)]
+struct Gradient {
+    ids: Vec<Vec<u32>>,
+    states: Vec<Vec<f32>>,
+    gradients: BTreeMap<String, Vec<f32>>,
+}
+
+/// States and the gradients of A, B and the magnitudes, of the sum of state[i, j] · sin((13 i + 5 j) · 0.41).
+#[test]
+fn gradients_of_dora_are_those_of_peft() {
+    let golden: Gradient = golden_json("peft-dora-gradients.json");
+    let batch = TokenBatch::new(golden.ids.iter().map(Vec::as_slice));
+    let model = read("dora").model;
+    let worst = |found: &[f32], expected: &[f32]| {
+        assert_eq!(found.len(), expected.len());
+        let largest = expected.iter().fold(0f32, |most, x| most.max(x.abs()));
+        found.iter().zip(expected).fold(0f32, |most, (a, b)| most.max((a - b).abs())) / largest
+    };
+    assert_eq!(golden.gradients.len(), model.parameters.iter().filter(|p| p.trainable).count());
+    for (path, backbone) in both(&model) {
+        let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
+        let error = worst(states.as_slice().unwrap(), &golden.states.concat());
+        eprintln!("{path}: states within {error:.1e}");
+        assert!(error < 1e-4, "{path}: states differ by {error}");
+        let at = Array2::from_shape_fn(states.dim(), |(i, j)| (((13 * i + 5 * j) as f64) * 0.41).sin() as f32);
+        let mut found = Gradients::zeros(backbone.parameters());
+        backbone.backward_tokens(tape, Upstream::states(at.view()), &mut found).unwrap();
+        for (name, expected) in &golden.gradients {
+            let place = backbone.parameters().position(name).unwrap();
+            let error = worst(found.at(place), expected);
+            eprintln!("{path}: {name} within {error:.1e}");
+            assert!(error < 1e-4, "{path}: the gradient of {name} differs by {error}");
+        }
+    }
+}
+
+/// Magnitudes come back from a folder of our own and from PEFT's layout, older columns of them too.
+#[test]
+fn magnitudes_are_written_and_read() {
+    let folder = tiny("peft/dora");
+    let place = tempfile::tempdir().unwrap();
+    let to = |name: &str| place.path().join(name);
+    folder.write(&to("own")).unwrap();
+    assert_eq!(Folder::read(&to("own")).unwrap().model, folder.model);
+
+    let base = golden().join("tiny-bert").display().to_string();
+    let config = ExportConfig { format: ExportFormat::Peft, base: Some(base), ..ExportConfig::default() };
+    export(&folder, &config, &|_| String::new(), &to("peft")).unwrap();
+    assert_eq!(read_json::<serde_json::Value>(&to("peft/adapter_config.json"))["use_dora"], serde_json::json!(true));
+    let names = |file: &Path| -> Vec<String> {
+        wb_encoder::weights::read_all(file).unwrap().into_iter().map(|p| p.name).collect()
+    };
+    let written = to("peft/adapter_model.safetensors");
+    assert_eq!(names(&written), names(&golden().join("peft/dora/adapter_model.safetensors")));
+    let back = Folder::read(&to("peft")).unwrap();
+    assert_eq!(back.lora, folder.lora);
+    let magnitudes = |folder: &Folder| -> Vec<Vec<f32>> {
+        let ours = folder.model.parameters.iter().filter(|p| p.name.ends_with("lora_magnitude_vector"));
+        ours.map(|p| p.values.floats().into_owned()).collect()
+    };
+    assert_eq!(magnitudes(&back), magnitudes(&folder));
+    assert_eq!(magnitudes(&back).len(), 6);
+
+    let mut tensors = wb_encoder::weights::read_all(&written).unwrap();
+    for tensor in tensors.iter_mut().filter(|p| p.name.ends_with("lora_magnitude_vector")) {
+        tensor.shape.push(1);
+    }
+    wb_encoder::weights::write_as(&written, tensors.iter().map(|p| (p.name.clone(), p)), None).unwrap();
+    assert_eq!(magnitudes(&Folder::read(&to("peft")).unwrap()), magnitudes(&folder));
+}
+
 fn base(case: &str) -> &'static str {
     if ["patterns", "some-layers"].contains(&case) { "tiny-roberta" } else { "tiny-bert" }
 }
@@ -89,7 +163,8 @@ fn the_config_becomes_ours() {
     let some = lora("some-layers");
     let layers = ["attention.self.query", "attention.output.dense", "output.dense"];
     assert_eq!(some.targets, layers.map(|layer| format!("encoder.layer.1.{layer}")).to_vec().into());
-    assert_eq!(read("dora").lora, None);
+    let dora = lora("dora");
+    assert!(dora.use_dora && !lora("names").use_dora);
 }
 
 #[test]
@@ -106,7 +181,7 @@ fn nothing_that_is_not_used_is_silent() {
         notes("all-linear").contains("2 names of adapted modules that are not in an encoder: pooler, pooler.dense")
     );
     assert!(notes("some-layers").contains("that are not in an encoder: q_proj"));
-    assert!(notes("dora").contains("DoRA adapters of 6 layers were merged into the weights"));
+    assert_eq!(read("dora").notes, tiny("tiny-bert").notes);
 }
 
 /// What was read can be trained further, written as our own and read back.

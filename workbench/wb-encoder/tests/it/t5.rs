@@ -211,7 +211,7 @@ fn written_folders_give_the_same_embeddings() {
     .unwrap();
     folder.attach(&config, Seed(3)).unwrap();
     for p in folder.model.parameters.iter_mut().filter(|p| p.trainable) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
     }
     let expected = cpu(folder.clone()).embed(&texts, Side::Document, &mut silent).unwrap();
     let place = tempfile::tempdir().unwrap();
@@ -285,7 +285,7 @@ fn a_folder_of_xtrs_layout_has_one_vector_a_token() {
     let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
     let [plain_native, _] = both(&plain.model);
     let states = plain_native.1.embed_tokens(&batch).unwrap();
-    let matrix = folder.model.parameters.get("late_interaction.weight").unwrap().values.clone();
+    let matrix = folder.model.parameters.get("late_interaction.weight").unwrap().values.floats().into_owned();
     let matrix = ndarray::Array2::from_shape_vec((8, 24), matrix).unwrap();
     let mut expected = states.dot(&matrix.t());
     expected.rows_mut().into_iter().for_each(|mut row| row /= row.dot(&row).sqrt());

@@ -52,7 +52,8 @@ fn embeddings_are_those_of_sentence_transformers() {
     for name in NAMES {
         let (folder, golden) = load(name);
         let batch = TokenBatch::new(golden.ids.iter().map(Vec::as_slice));
-        for (mode, pooling) in [("mean", Pooling::Mean), ("cls", Pooling::Cls), ("lasttoken", Pooling::Last)] {
+        for pooling in Pooling::ALL {
+            let mode = pooling.hub_name();
             let mut model = folder.model.clone();
             model.pooling = pooling;
             for (path, backbone) in both(&model) {

@@ -110,7 +110,7 @@ fn a_bag_gives_its_tokens_vectors() {
     let config = StaticConfig { vocab_size: 300, dim: 12, weighted: true, positions: 4 };
     let architecture = Architecture::StaticEmbedding(config);
     let parameters = architecture.fresh(Seed(4));
-    let vectors = parameters.get("embeddings.weight").unwrap().values.clone();
+    let vectors = parameters.get("embeddings.weight").unwrap().values.floats().into_owned();
     let model = Model { architecture, parameters, pooling: Pooling::Mean, adapter: None };
     let batch = batch();
     for (path, backbone) in both(&model) {

@@ -128,7 +128,7 @@ fn peft(base: &Path) -> ExportConfig {
 fn adapted(mut folder: Folder, config: &str) -> Folder {
     folder.attach(&serde_json::from_str::<LoraConfig>(config).unwrap(), Seed(4)).unwrap();
     for (at, p) in folder.model.parameters.iter_mut().enumerate().filter(|(_, p)| p.trainable) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.05);
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += ((i * 3 + at) as f32 * 0.7).sin() * 0.05);
     }
     folder
 }
@@ -202,7 +202,7 @@ fn folders_are_equal_in_sentence_transformers() {
     for format in [ExportFormat::St, ExportFormat::St6] {
         let config = |dtype| ExportConfig { format, dtype, ..ExportConfig::default() };
         for model in ["tiny-bert", "tiny-roberta", "tiny-t5"] {
-            for pooling in [Pooling::Mean, Pooling::Cls, Pooling::Last] {
+            for pooling in Pooling::ALL {
                 let mut source = Folder::read(&golden().join(model)).unwrap();
                 source.model.pooling = pooling;
                 push(&format!("{format}-{model}-{pooling:?}"), &source, config(WeightType::F32));
@@ -341,7 +341,7 @@ fn bag(weighted: bool, positions: usize, special_tokens: bool) -> Folder {
     let architecture = Architecture::StaticEmbedding(shape);
     let mut folder = Folder::fresh("bag", architecture, tokenizer, MaxTokens::both(20), Seed(3)).unwrap();
     for p in folder.model.parameters.iter_mut().filter(|p| p.name.ends_with("_weights")) {
-        p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.9).sin());
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 * 0.9).sin());
     }
     folder
 }
@@ -375,7 +375,7 @@ fn scratch() -> Folder {
     let architecture = Architecture::Bert(serde_json::from_value(shape).unwrap());
     let mut folder = Folder::fresh("scratch", architecture, tokenizer, MaxTokens::both(24), Seed(3)).unwrap();
     for p in folder.model.parameters.iter_mut().filter(|p| p.shape.len() == 2) {
-        p.values.iter_mut().for_each(|v| *v *= 12.0);
+        p.values.floats_mut().iter_mut().for_each(|v| *v *= 12.0);
     }
     folder.prompts.query = "find: ".into();
     folder

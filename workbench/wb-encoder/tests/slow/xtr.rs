@@ -57,8 +57,9 @@ fn a_folder_of_xtrs_shapes_loads_and_learns() {
     let lora = r#"{"rank": 32, "alpha": 64, "dropout": 0.1, "targets": ["q", "k", "v", "o", "wi_0", "wi_1", "wo"]}"#;
     folder.attach(&serde_json::from_str::<LoraConfig>(lora).unwrap(), Seed(2)).unwrap();
     assert_eq!(folder.model.parameters.counts().1, 12 * (4 * 32 * 1536 + 3 * 32 * 2816) + 768 * 128);
-    let spread =
-        |p: &mut wb_encoder::Parameter| p.values.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32).sin() * 0.02);
+    let spread = |p: &mut wb_encoder::Parameter| {
+        p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32).sin() * 0.02)
+    };
     folder.model.parameters.iter_mut().filter(|p| p.name.contains("lora_B")).for_each(spread);
 
     let texts: Vec<Vec<u32>> =
@@ -79,7 +80,7 @@ fn a_folder_of_xtrs_shapes_loads_and_learns() {
     assert!(worst < 1e-4 && apart < 1e-4 * length, "{worst} {apart} {length}");
 
     // Three steps that shorten the projected states.
-    let matrix = native.parameters().get("late_interaction.weight").unwrap().values.clone();
+    let matrix = native.parameters().get("late_interaction.weight").unwrap().values.floats().into_owned();
     let matrix = Array2::from_shape_vec((128, 768), matrix).unwrap();
     let loss = |backbone: &dyn Backbone| {
         let projected = backbone.embed_tokens(&batch).unwrap().dot(&matrix.t());
@@ -94,7 +95,7 @@ fn a_folder_of_xtrs_shapes_loads_and_learns() {
         let step = 0.2 / lengths(&gradients) as f32;
         let mut change = |parameters: &mut Parameters| {
             for (p, g) in parameters.iter_mut().zip(gradients.iter()).filter(|(p, _)| p.trainable) {
-                p.values.iter_mut().zip(g).for_each(|(v, g)| *v -= step * g);
+                p.values.floats_mut().iter_mut().zip(g).for_each(|(v, g)| *v -= step * g);
             }
         };
         native.update(&mut change).unwrap();

@@ -1,5 +1,6 @@
 //! Benchmarks of a run: every contestant on every benchmark, each measured once.
 
+mod dtypes;
 mod named;
 mod print;
 
@@ -249,7 +250,7 @@ impl Encoders<'_> {
                 (false, None) => anyhow::bail!("the untrained encoder was taken twice"),
             };
             let name = if trained { "trained" } else { "untrained" };
-            self.opened[slot] = Some(BiEncoder::open(folder, &device)?.named(name));
+            self.opened[slot] = Some(BiEncoder::open_frozen(folder, &device)?.named(name));
         }
         Ok(())
     }

@@ -6,15 +6,20 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchContestant, BenchmarkConfig, BenchmarkData, Compressed, Options, benchmarks::stands_for};
+use wb_bench::{
+    BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Compressed, Options, Reranking, Scorer,
+    benchmarks::stands_for,
+};
 use wb_core::{
     Encoder, PairSet, Progress, RunDir, Seed, distinct,
     records::outcome::{ContestantOutcome, ContestantRole},
 };
 use wb_data::OnBad;
+use wb_encoder::{DeviceConfig, MemoryType};
 use wb_retrieval::{Bm25Config, token_index::TokenIndexConfig};
 
 use super::{
+    dtypes::{self, ComparedDtype, OwnWeights},
     name_of, pairs_of,
     print::{print, print_audit, print_compressed},
     settings,
@@ -47,6 +52,12 @@ pub struct NamedBenchmarks<'a> {
     pub trec: Option<&'a Path>,
     /// A compressed index of tokens, to be measured too.
     pub token_index: Option<&'a TokenIndexConfig>,
+    /// Types of weights in which the encoder is measured too.
+    pub dtypes: &'a [MemoryType],
+    /// The device on which it is.
+    pub device: DeviceConfig,
+    /// A cross-encoder that orders the first documents of every contestant, each measured once more so.
+    pub reranking: Option<Reranking<'a>>,
     /// Folders of runs and of their pairs.
     pub places: Folders<'a>,
 }
@@ -56,6 +67,7 @@ pub struct NamedOutcomes<'a> {
     /// Outcomes of every contestant on the first benchmark, then on the next.
     pub outcomes: Vec<ContestantOutcome>,
     compressed: Vec<Compressed>,
+    compared: Vec<ComparedDtype>,
     measured: &'a NamedBenchmarks<'a>,
 }
 
@@ -67,7 +79,7 @@ impl NamedBenchmarks<'_> {
     /// If data is missing or cannot be read, or a text cannot be encoded.
     pub fn measure(&self, progress: &mut dyn FnMut(Progress)) -> Result<NamedOutcomes<'_>> {
         let (encoder, run) = (self.contestants.encoder.as_ref(), self.contestants.run.as_ref());
-        let (mut outcomes, mut compressed) = (Vec::new(), Vec::new());
+        let (mut outcomes, mut compressed, mut compared) = (Vec::new(), Vec::new(), Vec::new());
         for (benchmark, folder) in self.benchmarks.iter().zip(self.folders) {
             let pairs = self.pairs(benchmark, run.map(|run| &run.folder), progress)?;
             let dataset = match (&pairs, folder) {
@@ -113,17 +125,65 @@ impl NamedBenchmarks<'_> {
                 let options = Options { seed: SEED, audits, ..Options::default() };
                 let mut outcome = wb_bench::run(&plan, &scorer, &settings, options, progress)?;
                 outcome.warnings.extend(run.and_then(|run| run.trained_on.as_ref().err().cloned()));
+                let reranked = self.reranking.map(|reranking| scorer.with_reranker(reranking));
+                let again = match &reranked {
+                    Some(reranked) => Some(self.rerank(&plan, reranked, (&settings, &outcome), options, progress)?),
+                    None => None,
+                };
                 if let Some(path) = self.trec {
-                    let (protocol, queries) = wb_bench::write_trec(&plan, &scorer, path)?;
+                    let scorer = reranked.as_ref().unwrap_or(&scorer);
+                    let (protocol, queries) = wb_bench::write_trec(&plan, scorer, path)?;
                     output::note(format!("{}: {queries} queries of {protocol}", path.display()));
                 }
                 if let Some(config) = self.token_index {
                     compressed.push(wb_bench::compressed(&scorer, config, SEED, progress)?);
                 }
+                let own =
+                    encoder.filter(|_| matches!(contestant, BenchContestant::Encoder(_))).map(|encoder| OwnWeights {
+                        encoder,
+                        plan: &plan,
+                        scorer: &scorer,
+                        settings: &settings,
+                        options,
+                        outcome: &outcome,
+                        main: benchmark.benchmark().card().main,
+                        device: self.device,
+                    });
+                let beside = |own: OwnWeights<'_>| {
+                    self.dtypes.iter().map(|dtype| own.beside(*dtype, progress)).collect::<Result<Vec<_>>>()
+                };
+                let in_dtypes = own.map_or(Ok(Vec::new()), beside)?;
                 outcomes.push(outcome);
+                outcomes.extend(again);
+                for (outcome, found) in in_dtypes {
+                    outcomes.push(outcome);
+                    compared.push(found);
+                }
             }
         }
-        Ok(NamedOutcomes { outcomes, compressed, measured: self })
+        Ok(NamedOutcomes { outcomes, compressed, compared, measured: self })
+    }
+
+    /// Measures a contestant whose first documents are reranked; what it cannot be measured on is told.
+    fn rerank(
+        &self,
+        plan: &BenchmarkPlan,
+        reranked: &Scorer<'_>,
+        (settings, before): (&[(String, String)], &ContestantOutcome),
+        options: Options<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ContestantOutcome> {
+        let mut outcome = wb_bench::run(plan, reranked, settings, options, progress)?;
+        for note in outcome.not_run.iter().skip(plan.not_run.len()) {
+            output::note(format!("not run: {}: {}", note.id, note.reason));
+        }
+        if outcome.protocols.is_empty() {
+            bail!("--rerank: no protocol of {} ranks a whole pool, so there is nothing to rerank", plan.card.name);
+        }
+        let new = before.warnings.iter().filter(|warning| !outcome.warnings.contains(warning)).cloned();
+        let of_training: Vec<String> = new.filter(|warning| warning.starts_with("not compared")).collect();
+        outcome.warnings.extend(of_training);
+        Ok(outcome)
     }
 
     /// The pairs of the file that was named, else the test pairs of the run, for the benchmark that measures on them.
@@ -161,6 +221,7 @@ impl NamedOutcomes<'_> {
             output::note(format!("audited against the {} training pairs of the run", training.n_pairs));
         }
         self.compressed.iter().for_each(print_compressed);
+        dtypes::print(&self.compared);
         // Both contestants of a benchmark may be warned of the same.
         for warning in distinct(self.outcomes.iter().flat_map(|outcome| &outcome.warnings)) {
             output::note(format!("warning: {warning}"));
@@ -168,16 +229,18 @@ impl NamedOutcomes<'_> {
     }
 
     /// True where each benchmark reaches every required metric, whose first number counts, main protocols first; of two
-    /// contestants the encoder is held to it. Each that is missed is told.
+    /// contestants the encoder is held to it, and with a cross-encoder what it reranked. Each that is missed is told.
     ///
     /// # Errors
     ///
     /// If a benchmark does not have a metric.
     pub fn meet(&self, requirements: &[(String, f64)]) -> Result<bool> {
         let mut is_met = true;
-        // The encoder's, where BM25 is measured beside it.
-        let judged: Vec<&ContestantOutcome> =
-            self.outcomes.chunks(self.measured.contestants.count()).filter_map(<[_]>::last).collect();
+        // The encoder's, where BM25 is measured beside it; the reranked one, where there is one; with its own weights.
+        let Self { measured: NamedBenchmarks { contestants, reranking, dtypes, .. }, .. } = self;
+        let count = contestants.count() * if reranking.is_some() { 2 } else { 1 };
+        let of_each = self.outcomes.chunks(count + dtypes.len());
+        let judged: Vec<&ContestantOutcome> = of_each.filter_map(|all| all[..count].last()).collect();
         for (metric, least) in requirements {
             for (benchmark, outcome) in self.measured.benchmarks.iter().zip(&judged) {
                 let main = benchmark.benchmark().card().main;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 use wb_encoder::{
-    Architecture, LateInteractionConfig, LoraConfig, Pooling, TokenizerConfig,
+    Architecture, BagFromTeacher, LateInteractionConfig, LoraConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
     models::{Activation, BertConfig, StaticConfig, TransformerSizes},
 };
@@ -26,10 +26,14 @@ pub struct EncoderConfig {
     /// Without it, a pretrained model's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Prompts>,
-    /// From token states to one vector: `mean`, `cls` (the first token), `last`. A bag of token vectors does not use
-    /// it. Without it, a pretrained model's own, or `mean`.
+    /// From token states to one vector: `mean`, `weighted_mean` (later tokens weigh more), `cls` (the first token),
+    /// `last`. A bag of token vectors does not use it. Without it, a pretrained model's own, or `mean`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
+    /// Lets the tokens of a decoder (Qwen2, Qwen3, Gemma 3) see those after them too, as LLM2Vec does, or not. It is
+    /// exported as what it is. Without it, the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bidirectional: Option<bool>,
     /// One vector for each token in place of one for the text; needs `train.similarity: maxsim` or `xtr`. A folder that
     /// has it brings its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +47,7 @@ pub struct EncoderConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelChoice {
-    /// A bag of token vectors, from scratch.
+    /// A bag of token vectors, from scratch or made from another encoder.
     StaticEmbedding(StaticChoice),
     /// A small BERT-style transformer, from scratch.
     Transformer(TransformerChoice),
@@ -64,11 +68,23 @@ pub struct StaticChoice {
     /// They are few and have few steps to move in, so give them a larger rate: `rate_factors: { position_weights: 15
     /// }`.
     pub positions: usize,
+    /// Begins with vectors made from this encoder as Model2Vec makes them: its state of every token of its tokenizer,
+    /// shortened to `dim` by principal components (its own width is the most). A name as in `pretrained`; the bag takes
+    /// its tokenizer. Costs one pass of it over its vocabulary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<EncoderRef>,
+    /// SIF's `a` beside `from`: a token of probability p begins with the weight a / (a + p), 0 to below 1; 0 for none.
+    /// Left out, 0.0001.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sif: Option<f64>,
 }
+
+/// SIF's `a` where nothing says otherwise.
+const DEFAULT_SIF: f64 = 1e-4;
 
 impl Default for StaticChoice {
     fn default() -> Self {
-        Self { dim: 256, weighted: true, positions: 48 }
+        Self { dim: 256, weighted: true, positions: 48, from: None, sif: None }
     }
 }
 
@@ -103,6 +119,34 @@ impl EncoderConfig {
     /// The limit of a model from scratch.
     pub fn scratch_max_tokens(&self) -> MaxTokens {
         self.max_tokens.unwrap_or(MaxTokens::both(DEFAULT_MAX_TOKENS))
+    }
+
+    /// The teacher that the vectors of a bag are made from, and the bag as it is asked for; `None` for all other models.
+    pub fn from_teacher(&self) -> Option<(&EncoderRef, BagFromTeacher)> {
+        let ModelChoice::StaticEmbedding(choice) = &self.model else { return None };
+        let Some(Architecture::StaticEmbedding(bag)) = self.architecture(0) else { return None };
+        let sif = choice.sif.unwrap_or(DEFAULT_SIF);
+        Some((choice.from.as_ref()?, BagFromTeacher { bag, sif, max_tokens: self.scratch_max_tokens() }))
+    }
+
+    /// Refuses what does not go with a teacher, or does not go without one.
+    fn validate_teacher(&self, key: &str) -> Result<()> {
+        let ModelChoice::StaticEmbedding(choice) = &self.model else { return Ok(()) };
+        let of_model = format!("{key}.model.static_embedding");
+        let Some(from) = &choice.from else {
+            let Some(_) = choice.sif else { return Ok(()) };
+            let message = "weights of a bag that is not made from another encoder";
+            return Err(Error::value(format!("{of_model}.sif"), message)
+                .with_hint("name that encoder in encoder.model.static_embedding.from, or take `sif` away"));
+        };
+        from.validate(&format!("{of_model}.from"))?;
+        BagFromTeacher::validate_sif(choice.sif.unwrap_or(DEFAULT_SIF), &format!("{of_model}.sif"))?;
+        if self.tokenizer != TokenizerConfig::default() {
+            let message = "a tokenizer to be learned, and the bag takes that of the encoder that it is made from";
+            return Err(Error::value(format!("{key}.tokenizer"), message)
+                .with_hint("take `tokenizer` away, or take `from` away"));
+        }
+        Ok(())
     }
 
     /// The sizes of a model from scratch; `None` for a pretrained one.
@@ -171,9 +215,15 @@ impl EncoderConfig {
                     .with_hint("take `lora` away, or use `model: { pretrained: ... }`"));
             }
         }
+        if self.bidirectional.is_some() && !matches!(self.model, ModelChoice::Pretrained(_)) {
+            let message = "of a model from scratch, which is no decoder";
+            return Err(Error::value(format!("{key}.bidirectional"), message)
+                .with_hint("take it away, or use `model: { pretrained: ... }` with a decoder"));
+        }
         match &self.model {
             ModelChoice::Pretrained(pretrained) => pretrained.validate(&format!("{key}.model.pretrained")),
             _ => {
+                self.validate_teacher(key)?;
                 let Some(architecture) = self.architecture(self.tokenizer.vocab_size) else { return Ok(()) };
                 let is_transformer = matches!(self.model, ModelChoice::Transformer(_));
                 let special = if self.has_special_tokens() { 2 } else { 0 };

@@ -35,7 +35,7 @@ impl Lengths {
         Self { query: query as f64, document: DOCUMENT.min(most.document) as f64, assumed: true }
     }
 
-    /// Lengths of prepared training pairs, evenly chosen. A pretrained tokenizer counts its tokens; one that is yet
+    /// Lengths of prepared training pairs, evenly chosen. A tokenizer that is there counts its tokens; one that is yet
     /// to be learned is taken to make one of every four bytes.
     pub fn of_pairs(file: &Path, pairs: usize, experiment: &Experiment, encoder: &Folder) -> Result<Self> {
         let sample = evenly(file, pairs.div_ceil(SAMPLE).max(1))?;
@@ -43,10 +43,13 @@ impl Lengths {
         if sample.is_empty() {
             return Ok(Self::assumed(encoder.max_tokens, expansion));
         }
+        let encoder_config = experiment.encoder.as_ref();
+        let has_tokenizer =
+            experiment.has_pretrained() || encoder_config.is_some_and(|config| config.from_teacher().is_some());
         let mean = |text: fn(&Pair) -> &str, side: Side| -> Result<f64> {
             let texts: Vec<&str> = sample.iter().map(text).collect();
             let most = encoder.max_tokens.of(side);
-            let tokens: usize = match experiment.has_pretrained() {
+            let tokens: usize = match has_tokenizer {
                 true => {
                     encoder.tokenizer.encode_all(encoder.prompts.of(side), &texts, most)?.iter().map(Vec::len).sum()
                 }

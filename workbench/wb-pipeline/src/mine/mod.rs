@@ -33,7 +33,7 @@ pub use account::print;
 pub use files::Out;
 use files::write_out;
 pub use refresh::Refresher;
-pub use stronger::cross_encoder;
+pub use stronger::{cross_encoder, kept_cross_encoder};
 
 /// The account of a mining, which every whole folder of mined pairs has.
 const CARD: &str = "negatives.json";

@@ -18,7 +18,12 @@ use wb_retrieval::{
 };
 
 use super::Search;
-use crate::{config::Experiment, device, encoder, manifest::this_code};
+use crate::{
+    config::Experiment,
+    device,
+    encoder::{self, Opening},
+    manifest::this_code,
+};
 
 /// A ranker of documents, and what else may judge.
 pub enum MiningRanker {
@@ -127,11 +132,11 @@ impl MiningRanker {
 
 fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> Result<BiEncoder> {
     if let Some(name) = &config.encoder {
-        return Ok(encoder::open(name, runs, None, experiment.device)?.0);
+        return Ok(encoder::open(name, runs, Opening { device: experiment.device, ..Opening::default() })?.0);
     }
     let (folder, place) = encoder::pretrained(experiment)?.context("there is no encoder to mine with")?;
     let device = device::open(experiment.device, place.is_dir().then_some(place.as_path()))?;
-    Ok(BiEncoder::open(folder, &device)?)
+    Ok(BiEncoder::open_frozen(folder, &device)?)
 }
 
 /// The name of all that decides an encoder's ranking of texts token by token.

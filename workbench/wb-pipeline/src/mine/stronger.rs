@@ -27,14 +27,34 @@ pub enum Stronger<'a> {
 
 /// Reads the cross-encoder of a config. It is computed on the processor, whatever the device of the experiment is.
 pub fn cross_encoder(config: &CrossEncoderConfig) -> Result<CrossEncoder> {
+    named(config, KEY)
+}
+
+/// Reads a cross-encoder that `key` names, with its scores, which are kept beside an encoder's vectors.
+pub fn kept_cross_encoder<'a>(
+    config: &CrossEncoderConfig,
+    key: &str,
+    datasets: &Path,
+) -> Result<KeptScores<'a, CrossEncoder>> {
+    let model = named(config, key)?;
+    for note in model.notes() {
+        output::note(format!("cross-encoder: {note}"));
+    }
+    let mut all = Fingerprint::builder();
+    all.text(&this_code()).text(model.fingerprint().as_str());
+    let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
+    Ok(KeptScores::open(model, &file)?)
+}
+
+fn named(config: &CrossEncoderConfig, key: &str) -> Result<CrossEncoder> {
     let read = || -> Result<CrossEncoder> {
         let model = CrossEncoder::read(&encoder::locate(&config.model)?)?;
         Ok(match config.max_tokens {
-            Some(tokens) => model.with_max_tokens(tokens, &format!("{KEY}.max_tokens"))?,
+            Some(tokens) => model.with_max_tokens(tokens, &format!("{key}.max_tokens"))?,
             None => model,
         })
     };
-    read().with_context(|| format!("cannot read {KEY}"))
+    read().with_context(|| format!("cannot read {key}"))
 }
 
 impl<'a> Stronger<'a> {
@@ -44,14 +64,7 @@ impl<'a> Stronger<'a> {
             None => None,
             Some(RescoreConfig::File(file)) => Some(Self::File(file.clone())),
             Some(RescoreConfig::CrossEncoder(config)) => {
-                let model = cross_encoder(config)?;
-                for note in model.notes() {
-                    output::note(format!("cross-encoder: {note}"));
-                }
-                let mut all = Fingerprint::builder();
-                all.text(&this_code()).text(model.fingerprint().as_str());
-                let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
-                Some(Self::CrossEncoder(Box::new(KeptScores::open(model, &file)?)))
+                Some(Self::CrossEncoder(Box::new(kept_cross_encoder(config, KEY, datasets)?)))
             }
         })
     }

@@ -9,9 +9,9 @@ use wb_llm::{EngineConfig, LlmConfig};
 use wb_retrieval::mining::{CrossEncoderConfig, MiningConfig, MiningRetriever};
 use wb_synth::snippets::SnippetSourceConfig;
 
-use super::{Need, NeedState, OWN_ENCODER, encoder, of_hub, path, registry, without_network};
+use super::{Need, NeedState, OWN_ENCODER, TEACHER, encoder, of_hub, path, registry, without_network};
 use crate::{
-    config::{Experiment, RetrieverChoice, SourceChoice},
+    config::{EncoderConfig, Experiment, RetrieverChoice, SourceChoice},
     model_file,
 };
 
@@ -61,6 +61,10 @@ pub fn assets(experiment: &Experiment) -> Vec<Asset<'_>> {
     if let Some(reference) = experiment.pretrained() {
         all.add(OWN_ENCODER, AssetKind::Encoder(reference));
         all.extend(&format!("{OWN_ENCODER}.adapter"), reference.adapter.clone().map(AssetKind::Folder));
+    }
+    if let Some((teacher, _)) = experiment.encoder.as_ref().and_then(EncoderConfig::from_teacher) {
+        all.add(TEACHER, AssetKind::Encoder(teacher));
+        all.extend(&format!("{TEACHER}.adapter"), teacher.adapter.clone().map(AssetKind::Folder));
     }
     if let Some(negatives) = &experiment.negatives {
         all.of_negatives(negatives);

@@ -54,9 +54,9 @@ impl Need {
         self.state.missing().is_some()
     }
 
-    /// True for the encoder that the experiment itself begins with.
+    /// True for the encoder that the experiment itself begins with, or makes its token vectors from.
     pub fn is_own_encoder(&self) -> bool {
-        self.key.starts_with(OWN_ENCODER)
+        self.key.starts_with(OWN_ENCODER) || self.key.starts_with(TEACHER)
     }
 
     /// True where pairs cannot be read or judged without it.
@@ -112,6 +112,9 @@ pub fn data_sets(needs: &[Need]) -> Vec<String> {
 
 /// The config path of the encoder that an experiment begins with.
 const OWN_ENCODER: &str = "encoder.model.pretrained";
+
+/// The config path of the encoder that a bag of token vectors is made from.
+const TEACHER: &str = "encoder.model.static_embedding.from";
 
 /// An encoder by name.
 fn encoder(key: &str, reference: &EncoderRef) -> Need {

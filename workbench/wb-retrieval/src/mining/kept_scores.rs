@@ -16,7 +16,10 @@ use std::{
     },
 };
 
-use wb_core::{Reranker, fingerprint::text_key};
+use wb_core::{
+    Progress, Reranker,
+    fingerprint::{Fingerprint, text_key},
+};
 
 use super::{MiningTexts, RescoreRequest, Rescorer};
 use crate::{
@@ -118,6 +121,22 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
         self.len() == 0
     }
 
+    /// Scores pairs of texts block by block; `done` is told how many are scored.
+    fn fill(&self, kept: &mut Kept, missing: &[(u128, (&str, &str))], done: &mut dyn FnMut(usize)) -> Result<()> {
+        for (at, block) in missing.chunks(BLOCK).enumerate() {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::data(self.reranker.name(), "was stopped while it scored"));
+            }
+            // Another process may have scored some of them meanwhile.
+            let new: Vec<_> = block.iter().filter(|(key, _)| !kept.scores.contains_key(key)).copied().collect();
+            if !new.is_empty() {
+                self.add(kept, &new)?;
+            }
+            done(at * BLOCK + block.len());
+        }
+        Ok(())
+    }
+
     /// Scores some pairs of texts, and keeps the scores.
     fn add(&self, kept: &mut Kept, block: &[(u128, (&str, &str))]) -> Result<()> {
         let failed = |source| cannot_encode("queries with documents", &self.reranker.name(), source);
@@ -128,6 +147,34 @@ impl<'a, R: Reranker> KeptScores<'a, R> {
         }
         let new: Vec<(u128, f32)> = block.iter().zip(scores).map(|((key, _), score)| (*key, score)).collect();
         kept.add(&new)
+    }
+}
+
+/// The model with its scores kept: what was scored once is not scored again.
+impl<R: Reranker> Reranker for KeptScores<'_, R> {
+    fn name(&self) -> String {
+        self.reranker.name()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.reranker.fingerprint()
+    }
+
+    fn score(
+        &self,
+        texts: &[(&str, &str)],
+        progress: &mut dyn FnMut(Progress),
+    ) -> std::result::Result<Vec<f32>, Box<dyn std::error::Error + Send + Sync>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.catch_up()?;
+        let keys: Vec<u128> = texts.iter().map(|(query, document)| key(number(query), document)).collect();
+        let mut seen = HashSet::new();
+        let mut is_new = |key: &u128| !kept.scores.contains_key(key) && seen.insert(*key);
+        let missing: Vec<_> = keys.iter().copied().zip(texts.iter().copied()).filter(|(key, _)| is_new(key)).collect();
+        let mut tell = |scored| progress(Progress::new("scoring pairs of texts", scored, missing.len()));
+        self.fill(&mut kept, &missing, &mut tell)?;
+        // None is missing now.
+        Ok(keys.iter().map(|key| kept.scores.get(key).copied().unwrap_or(f32::NAN)).collect())
     }
 }
 
@@ -150,17 +197,7 @@ impl<R: Reranker> Rescorer for KeptScores<'_, R> {
                 }
             }
         }
-        for (at, block) in missing.chunks(BLOCK).enumerate() {
-            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::data(self.reranker.name(), "was stopped while it scored"));
-            }
-            // Another process may have scored some of them meanwhile.
-            let new: Vec<_> = block.iter().filter(|(key, _)| !kept.scores.contains_key(key)).copied().collect();
-            if !new.is_empty() {
-                self.add(&mut kept, &new)?;
-            }
-            done(asked.len() * (at * BLOCK + block.len()) / missing.len());
-        }
+        self.fill(&mut kept, &missing, &mut |scored| done(asked.len() * scored / missing.len()))?;
         let scores = |keys: &Vec<u128>| keys.iter().map(|key| kept.scores.get(key).copied()).collect();
         Ok(keys.iter().map(scores).collect())
     }
@@ -168,14 +205,20 @@ impl<R: Reranker> Rescorer for KeptScores<'_, R> {
 
 /// The keys of a query with each document.
 fn keys(texts: &MiningTexts<'_>, asked: &RescoreRequest) -> Vec<u128> {
-    let number = |text| {
-        let [low, high] = text_key(text);
-        u128::from(high) << 64 | u128::from(low)
-    };
+    let query = number(texts.queries()[asked.query]);
+    asked.documents.iter().map(|document| key(query, texts.documents()[*document as usize])).collect()
+}
+
+/// The key of a query, by its number, with a document.
+fn key(query: u128, document: &str) -> u128 {
     // An odd factor, so that the two texts the other way round are another key.
     const FACTOR: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-    let query = number(texts.queries()[asked.query]).wrapping_mul(FACTOR);
-    asked.documents.iter().map(|document| query.wrapping_add(number(texts.documents()[*document as usize]))).collect()
+    query.wrapping_mul(FACTOR).wrapping_add(number(document))
+}
+
+fn number(text: &str) -> u128 {
+    let [low, high] = text_key(text);
+    u128::from(high) << 64 | u128::from(low)
 }
 
 fn record(key: u128, score: f32) -> [u8; RECORD] {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::LazyLock};
 
 use clap::Args;
 use wb_bench::benchmarks::NAMES;
-use wb_encoder::DeviceConfig;
+use wb_encoder::{DeviceConfig, MemoryType};
 use wb_sql::{Compat, benchmarks::SqlBenchmark};
 
 use super::PlacesArguments;
@@ -48,6 +48,17 @@ pub struct Bench {
     /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
     #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
     pub token_index: Option<u8>,
+    /// Measures the encoder with its weights in these types too (f32, f16, bf16, int8): memory, cosines to the vectors of
+    /// its own weights, and the change of the metrics.
+    #[arg(long, value_name = "TYPES", value_delimiter = ',', conflicts_with_all = ["retriever", "embed", "rerank", "trec"])]
+    pub compare_dtype: Vec<MemoryType>,
+    /// Measures every contestant once more with its first documents ordered by a cross-encoder, which reads query and
+    /// document together: a folder, or a hub id (owner/name@revision).
+    #[arg(long, value_name = "DIR|ID")]
+    pub rerank: Option<String>,
+    /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100]
+    #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub rerank_top: Option<u32>,
     /// Text to embed of documents that a language model annotated: code, annotation, both, concat.
     #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
     pub embed: Option<String>,
@@ -132,6 +143,8 @@ impl Bench {
             (!self.languages.is_empty(), "--languages", CODE),
             (self.trec.is_some(), "--trec", RETRIEVAL),
             (self.token_index.is_some(), "--token-index", RETRIEVAL),
+            (!self.compare_dtype.is_empty(), "--compare-dtype", RETRIEVAL),
+            (self.rerank.is_some(), "--rerank", RETRIEVAL),
             (self.embed.is_some(), "--embed", RETRIEVAL),
             (self.max_tokens.is_some(), "--max-tokens", RETRIEVAL),
             (self.device != DeviceConfig::Auto, "--device", RETRIEVAL),

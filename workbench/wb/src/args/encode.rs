@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wb_core::Side;
-use wb_encoder::DeviceConfig;
+use wb_encoder::{DeviceConfig, MemoryType};
 use wb_pipeline::encode::InputFormat;
 
 use super::PlacesArguments;
@@ -39,6 +39,10 @@ pub struct Encode {
     /// Longest text in tokens, instead of the encoder's own.
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
+    /// Type of the weights in memory, instead of the folder's: f32, f16, bf16, or int8 with a scale for each output of a
+    /// linear layer; `wb bench NAME --compare-dtype` measures what it costs.
+    #[arg(long, value_name = "TYPE")]
+    pub dtype: Option<MemoryType>,
     /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
     #[arg(long, default_value = "auto", value_parser = super::device)]
     pub device: DeviceConfig,

@@ -128,6 +128,8 @@ Examples:
   wb bench codesearchnet --dataset data/codesearchnet --retriever bm25 --json bm25.json
   wb bench cosqa --encoder latest --trec run.trec
   wb bench pairs --dataset held-out.jsonl --encoder latest
+  wb bench cosqa --encoder latest --compare-dtype int8,bf16       # what fewer bits cost
+  wb bench cosqa --encoder latest --rerank cross-encoder/ms-marco-MiniLM-L6-v2 --rerank-top 50
 
   wb bench spider --predictions predicted.sql                      # of datasets/external/spider
   wb bench spider --dataset data/spider --predictions predicted.sql --json verdicts.json

@@ -7,7 +7,8 @@ use wb_encoder::BiEncoder;
 use wb_pipeline::{
     ab as experiment,
     config::{AbConfig, Experiment},
-    encoder, environment, synth,
+    encoder::{self, Opening},
+    environment, synth,
 };
 use wb_retrieval::Bm25Config;
 use wb_synth::annotate::AnnotatedSnippets;
@@ -86,5 +87,6 @@ fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
 fn open(config: &AbConfig, file: &Experiment, arguments: &args::AbArguments) -> Result<Option<BiEncoder>> {
     let Some(encoder) = config.encoder.encoder() else { return Ok(None) };
     let runs = &arguments.places.runs;
-    encoder::open(encoder, runs, config.max_tokens, file.device).map(|(encoder, _)| Some(encoder))
+    encoder::open(encoder, runs, Opening { max_tokens: config.max_tokens, device: file.device, dtype: None })
+        .map(|(encoder, _)| Some(encoder))
 }

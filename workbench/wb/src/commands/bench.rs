@@ -1,16 +1,16 @@
 //! `wb bench`: an encoder, a run or BM25 under every protocol that the data can give.
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchmarkConfig, benchmarks::NAMES};
+use wb_bench::{BenchmarkConfig, Reranking, benchmarks::NAMES};
 use wb_core::{Error, run_dir::write_json, suggest};
 use wb_pipeline::{
     bench::NamedBenchmarks,
     config::DocumentsConfig,
     contestants::{Contestants, WantedContestants},
     documents::Documents,
-    encoder, external, manifest,
+    encoder, external, manifest, mine,
 };
-use wb_retrieval::token_index::TokenIndexConfig;
+use wb_retrieval::{mining::CrossEncoderConfig, token_index::TokenIndexConfig};
 use wb_sql::benchmarks::SqlBenchmark;
 use wb_synth::annotate::EmbedText;
 
@@ -19,6 +19,9 @@ use crate::{
     args,
     output::{self, Bars},
 };
+
+/// Documents of each query that a cross-encoder orders, where nothing else is asked for.
+const RERANKED: u32 = 100;
 
 /// `wb bench`
 pub fn bench(arguments: &args::Bench) -> Result<End> {
@@ -41,6 +44,14 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         config.validate("--token-index")?;
     }
     let documents = documents(arguments)?;
+    let reranker = match &arguments.rerank {
+        Some(name) => {
+            let config = CrossEncoderConfig { model: name.as_str().into(), max_tokens: None };
+            Some(mine::kept_cross_encoder(&config, "--rerank", arguments.places.folders().datasets)?)
+        }
+        None => None,
+    };
+    let top = arguments.rerank_top.unwrap_or(RERANKED) as usize;
     let folders = match &arguments.dataset {
         Some(dataset) => vec![Some(dataset.clone()); benchmarks.len()],
         None => external::folders(&benchmarks, &arguments.external, &data_get::bring)?,
@@ -58,6 +69,9 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         pairs: arguments.dataset.as_deref(),
         trec: arguments.trec.as_deref(),
         token_index: token_index.as_ref(),
+        dtypes: &arguments.compare_dtype,
+        device: arguments.device,
+        reranking: reranker.as_ref().map(|reranker| Reranking { reranker, top }),
         places: arguments.places.folders(),
     };
     let measured = named.measure(&mut |p| bars.report(p))?;
@@ -78,7 +92,10 @@ fn wanted(arguments: &args::Bench) -> WantedContestants<'_> {
         bm25: arguments.retriever.is_some(),
         encoder: arguments.encoder.as_deref(),
         // Files of one contestant, and what is asked of an encoder alone.
-        encoder_alone: arguments.trec.is_some() || arguments.token_index.is_some() || arguments.embed.is_some(),
+        encoder_alone: arguments.trec.is_some()
+            || arguments.token_index.is_some()
+            || arguments.embed.is_some()
+            || !arguments.compare_dtype.is_empty(),
         max_tokens: arguments.max_tokens,
         device: arguments.device,
         folders: arguments.places.folders(),

@@ -98,7 +98,8 @@ fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::Plan
     let of_training =
         experiment.encoder.iter().flat_map(|_| wb_encoder::train::lints(&experiment.train, facts.as_ref()));
     let of_data = lints::of_data(experiment, steps);
-    for lint in lints::of_experiment(experiment).into_iter().chain(of_training).chain(of_data) {
+    let of_encoder = size.map(|size| size.lints.clone()).unwrap_or_default();
+    for lint in lints::of_experiment(experiment).into_iter().chain(of_encoder).chain(of_training).chain(of_data) {
         output::line(format!("lint: {lint}"));
     }
 }

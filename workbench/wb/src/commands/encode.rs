@@ -4,7 +4,7 @@ use anyhow::Result;
 use wb_core::{Encoder as _, EncoderRef};
 use wb_pipeline::{
     encode::{EncodeTask, TextInput},
-    encoder,
+    encoder::{self, Opening},
 };
 
 use super::End;
@@ -15,13 +15,15 @@ use crate::{
 
 /// `wb encode`
 pub fn encode(arguments: args::Encode) -> Result<End> {
-    let args::Encode { encoder, input, in_format, field, side, out, dim, max_tokens, device, places } = arguments;
+    let args::Encode { encoder, input, in_format, field, side, out, dim, max_tokens, dtype, device, places } =
+        arguments;
     let input = TextInput { path: input, format: in_format, field };
     let task = EncodeTask { input, side: side.into(), dim, out };
     interrupt::listen()?;
     // Everything typed is checked before weights are read.
     task.check()?;
-    let (encoder, _) = encoder::open(&EncoderRef::from(encoder.as_str()), &places.runs, max_tokens, device)?;
+    let (encoder, _) =
+        encoder::open(&EncoderRef::from(encoder.as_str()), &places.runs, Opening { max_tokens, dtype, device })?;
     let settings = encoder.settings();
     let prompt = match settings.prompts.of(task.side) {
         "" => "without a prompt".to_owned(),

@@ -6,7 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use wb_core::{records::rag::Rag, run_dir::write_json};
 use wb_llm::{Ask, Client, LlmQuestion, Reply};
-use wb_pipeline::{encoder, environment, interrupt::Interrupt, pages, synth, text2sql};
+use wb_pipeline::{
+    encoder::{self, Opening},
+    environment,
+    interrupt::Interrupt,
+    pages, synth, text2sql,
+};
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
     config::{GeneratorChoice, RetrieverChoice},
@@ -83,7 +88,11 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
     for retriever in &config.retrievers {
         let opened = match retriever {
             RetrieverChoice::Encoder(arm) => {
-                let opened = encoder::open(&arm.model, runs, arm.max_tokens, file.device);
+                let opened = encoder::open(
+                    &arm.model,
+                    runs,
+                    Opening { max_tokens: arm.max_tokens, device: file.device, dtype: None },
+                );
                 Some(opened.with_context(|| format!("retriever {}", retriever.name()))?)
             }
             _ => None,

@@ -67,7 +67,7 @@ fn a_name_is_fetched_once_and_stays_its_commit() {
     assert!(out.starts_with("tiny.yaml: fine, once "), "{out}");
     let row = out.lines().find(|line| line.starts_with("encoder.model.pretrained")).unwrap();
     assert!(row.contains("o/base") && row.contains("fetched when it runs: ") && row.contains("127.0.0.1"), "{row}");
-    assert!(out.contains("\nencoder   o/base: "), "its sizes come of its small files: {out}");
+    assert!(out.contains("\nencoder   o/base, bert 2 × 16, 2 heads: "), "its sizes come of its small files: {out}");
     let fetched = project.fetched();
     assert!(fetched.contains(&"config.json".to_owned()), "{fetched:?}");
     assert!(!fetched.contains(&"model.safetensors".to_owned()), "{fetched:?}");

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
-    path::Path,
     process::Stdio,
 };
 
@@ -14,11 +13,9 @@ use crate::sandbox::{Sandbox, has};
 /// A project with `bert/`, a transformer of random weights whose embeddings the reference implementation checks.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wb-encoder/tests/golden/tiny-bert");
-    for name in ["config.json", "model.safetensors", "tokenizer.json", "modules.json", "sentence_bert_config.json"] {
-        sandbox.write(&format!("bert/{name}"), fs::read(from.join(name)).unwrap());
-    }
-    sandbox.write("bert/1_Pooling/config.json", fs::read(from.join("1_Pooling/config.json")).unwrap());
+    sandbox.golden_encoder("tiny-bert", "bert");
+    // Without prompts.
+    fs::remove_file(sandbox.path("bert/config_sentence_transformers.json")).unwrap();
     sandbox
 }
 

@@ -1,9 +1,6 @@
 //! Mining that is rescored by a cross-encoder: the rows of sentence-transformers, scores that are kept, what is refused.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
@@ -32,28 +29,12 @@ fn golden() -> Value {
     serde_json::from_str(include_str!("../golden/rescored-mining.json")).unwrap()
 }
 
-fn copy(sandbox: &Sandbox, from: &str, to: &str, but: &str) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wb-encoder/tests/golden").join(from);
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_file() && name != but {
-            sandbox.write(&format!("{to}/{name}"), fs::read(&path).unwrap());
-        }
-    }
-}
-
 /// A project with an encoder `bert/`, a cross-encoder `cross/`, and the pairs and the corpus of the golden file.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    copy(&sandbox, "tiny-bert", "bert", "config_sentence_transformers.json");
-    copy(&sandbox, "tiny-bert/1_Pooling", "bert/1_Pooling", "");
-    copy(&sandbox, "tiny-cross-encoder", "cross", "");
-    sandbox.write("plain.yaml", PLAIN);
     let golden = golden();
-    let pairs = golden["pairs"].as_array().unwrap().iter();
-    let pairs = pairs.map(|pair| json!({"anchor": pair[0], "positive": pair[1]}).to_string() + "\n");
-    sandbox.write("pairs.jsonl", pairs.collect::<String>());
+    sandbox.golden_rescoring(&golden);
+    sandbox.write("plain.yaml", PLAIN);
     let corpus = golden["corpus"].as_array().unwrap().iter().enumerate();
     let corpus = corpus.map(|(at, text)| json!({"_id": format!("extra-{at}"), "text": text}).to_string() + "\n");
     sandbox.write("corpus.jsonl", corpus.collect::<String>());

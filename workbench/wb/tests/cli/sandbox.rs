@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::made_up;
@@ -82,6 +82,44 @@ impl Sandbox {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// Copies a golden folder of random weights, whose embeddings the reference implementation checks.
+    pub fn golden_encoder(&self, name: &str, to: &str) {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wb-encoder/tests/golden");
+        let mut folders = vec![PathBuf::new()];
+        while let Some(inside) = folders.pop() {
+            for entry in fs::read_dir(golden.join(name).join(&inside)).unwrap() {
+                let entry = entry.unwrap();
+                let path = inside.join(entry.file_name());
+                match entry.file_type().unwrap().is_dir() {
+                    true => folders.push(path),
+                    false => self.write(&format!("{to}/{}", path.display()), fs::read(entry.path()).unwrap()),
+                }
+            }
+        }
+    }
+
+    /// Writes an encoder `bert/` without prompts, a cross-encoder `cross/`, and a golden file's pairs as `pairs.jsonl`.
+    pub fn golden_rescoring(&self, golden: &Value) {
+        self.golden_encoder("tiny-bert", "bert");
+        fs::remove_file(self.path("bert/config_sentence_transformers.json")).unwrap();
+        self.golden_encoder("tiny-cross-encoder", "cross");
+        let pairs = golden["pairs"].as_array().unwrap().iter();
+        let pairs = pairs.map(|pair| json!({"anchor": pair[0], "positive": pair[1]}).to_string() + "\n");
+        self.write("pairs.jsonl", pairs.collect::<String>());
+    }
+
+    /// Numbers of the vectors of a few texts by an encoder, of one a text or one a token.
+    pub fn vectors(&self, encoder: &str) -> Vec<f64> {
+        self.write("texts.txt", "sort a list\nfn main() {}\nread a file line by line, and count its words");
+        let out = format!("{encoder}.jsonl");
+        self.succeeds(&["encode", "--encoder", encoder, "--in", "texts.txt", "--out", &out]);
+        let lines = self.lines(&out);
+        assert_eq!(lines.len(), 3);
+        let parts = lines.iter().flat_map(|line| line["embedding"].as_array().unwrap());
+        let numbers = parts.flat_map(|part| part.as_array().cloned().unwrap_or_else(|| vec![part.clone()]));
+        numbers.map(|number| number.as_f64().unwrap()).collect()
     }
 
     /// A text that is there; of a path that is absolute already, too.

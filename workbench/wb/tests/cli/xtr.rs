@@ -11,7 +11,7 @@ use crate::{
     sandbox::Sandbox,
 };
 
-/// What is smaller than in the file; all other keys are the file's.
+/// Keys with less than in the file; all other keys are the file's.
 const SMALLER: [&str; 14] = [
     "xtr-lora.yaml",
     "device=cpu",

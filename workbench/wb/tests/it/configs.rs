@@ -7,9 +7,7 @@ use std::{
     process::Command,
 };
 
-use serde_json::Value;
-
-use crate::tidy::{files, root};
+use crate::sources::{files, root};
 
 /// The files of `configs/`.
 pub fn configs() -> Vec<PathBuf> {
@@ -172,11 +170,4 @@ fn same(a: &str, b: &str) -> bool {
         (Some(a), Some(b)) => a == b,
         _ => plain(a) == plain(b),
     }
-}
-
-/// The manifest of the workspace, for [`crate::tidy`].
-pub fn metadata() -> Value {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--offline", "--no-deps", "--format-version", "1"]);
-    serde_json::from_str(&printed(cargo.current_dir(root()))).unwrap()
 }

@@ -6,7 +6,7 @@ use wb_core::{EncoderPlace, EncoderRef};
 
 use crate::{
     configs::wb,
-    tidy::{root, sources},
+    sources::{root, sources},
 };
 
 fn page(name: &str) -> String {

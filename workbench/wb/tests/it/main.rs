@@ -1,11 +1,8 @@
-//! What holds for the project as a whole: its configs, its crates, its files.
+//! Rules for the project as a whole: its configs, its pages, its schema.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
-mod architectures;
 mod configs;
-mod doc_comments;
 mod documents;
-mod repeated_fields;
 mod schema;
-mod tidy;
-mod type_names;
+#[path = "../../../wb-core/tests/house/sources.rs"]
+mod sources;

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod documents;
+mod recipes;
 mod text_to_sql;
 
 use std::{

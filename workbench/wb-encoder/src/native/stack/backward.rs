@@ -207,6 +207,7 @@ impl NativeStack {
             unit,
             projections,
             context,
+            distances,
             d_distances,
             rotary,
             attention,
@@ -237,6 +238,7 @@ impl NativeStack {
         let wanted = self.places.distances.is_some_and(|place| weights.trains(place)).then_some(d_distances);
         self.heads(layer, pass.dropout).attend_backward(
             pass,
+            self.places.distances.map(|_| &*distances),
             &tape.projections,
             &tape.probabilities,
             d_context,

@@ -20,6 +20,9 @@ use crate::{
     },
 };
 
+/// Tokens whose feed-forward part is computed at once where nothing of it is kept.
+const WIDE_ROWS: usize = 1024;
+
 /// Buffers of one thread.
 #[derive(Debug, Default)]
 pub struct StackScratch {
@@ -102,7 +105,7 @@ impl NativeStack {
         let GroupPass { batch, group, dropout } = pass;
         let width = self.stack.width;
         let table = |place: Option<usize>| place.map(|place| self.weights.values(place));
-        let (words, scale) = (self.weights.values(self.places.words), self.stack.word_scale as f32);
+        let (words, scale) = (&self.weights.parameters.at(self.places.words).values, self.stack.word_scale as f32);
         let (positions, token_types) = (table(self.places.positions), table(self.places.token_types));
         let first_position = self.stack.positions.as_ref().map_or(0, |positions| positions.first);
         let stream = sized(&mut scratch.stream, group.tokens.len() * width);
@@ -110,7 +113,7 @@ impl NativeStack {
         for text in group.texts.clone() {
             let first = batch.offsets()[text];
             for (place, (id, row)) in batch.text(text).iter().zip(&mut rows).enumerate() {
-                row.copy_from_slice(&words[*id as usize * width..][..width]);
+                words.copy_to(*id as usize * width, row);
                 if scale != 1.0 {
                     row.iter_mut().for_each(|x| *x *= scale);
                 }
@@ -262,6 +265,60 @@ impl NativeStack {
                 unit
             }
         };
+        let linear = &places.output;
+        let adapted = places.inner.iter().chain([linear]).any(|linear| linear.adapter.is_some());
+        // Where nothing of it is kept, the widest part of a long text is never there as a whole.
+        let parts = if tape.is_some() || pass.dropout.is_some() || adapted { t } else { WIDE_ROWS.min(t) };
+        let out = sized(update, t * width);
+        if parts < t {
+            for (x, out) in x.chunks(parts * width).zip(out.chunks_mut(parts * width)) {
+                let rows = x.len() / width;
+                let (before, activated) = (sized(inner, rows * self.inner_width()), sized(wide_buffer, rows * wide));
+                if !packs.inner_bias.is_empty() {
+                    vector::fill_rows(before, &packs.inner_bias);
+                }
+                packs.inner.forward(rows, x, before, !packs.inner_bias.is_empty());
+                self.activate(pass, layer, before, activated);
+                packs.output.forward(rows, activated, out, false);
+            }
+        } else {
+            let activated = sized(wide_buffer, t * wide);
+            self.inner(pass, layer, x, inner, activated, tape.as_deref_mut(), adapter);
+            packs.output.forward(t, activated, out, false);
+            weights.add_adapter(linear, pass, activated, out, width, adapter);
+        }
+        let mut bias = weights.bias(linear);
+        if let Some(norm) = &places.feed_forward_update_norm {
+            let keep = tape.as_deref_mut().map(|tape| &mut tape.feed_forward_update_norm);
+            self.add_and_normalize(out, &[], bias, norm, keep, unit);
+            bias = &[];
+        }
+        let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.output);
+        let bias = drop_update(out, bias, pass, mask, width);
+        match self.stack.order {
+            NormOrder::Before => add(stream, out, bias),
+            NormOrder::After => {
+                let keep = tape.map(|tape| &mut tape.feed_forward_norm);
+                self.add_and_normalize(stream, out, bias, &places.feed_forward_norm, keep, unit);
+            }
+        }
+    }
+
+    /// The input of the feed-forward part's last product, out of the part's input; with a tape, what stands before the
+    /// activation.
+    #[expect(clippy::too_many_arguments, reason = "the pass, the input, the buffers and the result")]
+    fn inner(
+        &self,
+        pass: GroupPass<'_>,
+        layer: usize,
+        x: &[f32],
+        inner: &mut Vec<f32>,
+        activated: &mut [f32],
+        tape: Option<&mut LayerTape>,
+        adapter: &mut AdapterScratch,
+    ) {
+        let t = pass.n_tokens();
+        let (places, packs, weights) = (&self.places.layers[layer], &self.packs[layer], &self.weights);
         let add_adapters = |inner: &mut [f32], adapter: &mut _| {
             let row = self.inner_width();
             let mut column = 0;
@@ -271,8 +328,7 @@ impl NativeStack {
             }
         };
         let bias = &packs.inner_bias;
-        let activated = sized(wide_buffer, t * wide);
-        match tape.as_deref_mut() {
+        match tape {
             // The bias and the activation in one step.
             None if !self.stack.gated && !bias.is_empty() => {
                 packs.inner.forward(t, x, activated, false);
@@ -287,26 +343,6 @@ impl NativeStack {
                 packs.inner.forward(t, x, before, !bias.is_empty());
                 add_adapters(before, adapter);
                 self.activate(pass, layer, before, activated);
-            }
-        }
-
-        let out = sized(update, t * width);
-        let linear = &places.output;
-        packs.output.forward(t, activated, out, false);
-        weights.add_adapter(linear, pass, activated, out, width, adapter);
-        let mut bias = weights.bias(linear);
-        if let Some(norm) = &places.feed_forward_update_norm {
-            let keep = tape.as_deref_mut().map(|tape| &mut tape.feed_forward_update_norm);
-            self.add_and_normalize(out, &[], bias, norm, keep, unit);
-            bias = &[];
-        }
-        let mask = layer_mask(pass.dropout, layer, OUTPUT, self.stack.dropout.output);
-        let bias = drop_update(out, bias, pass, mask, width);
-        match self.stack.order {
-            NormOrder::Before => add(stream, out, bias),
-            NormOrder::After => {
-                let keep = tape.map(|tape| &mut tape.feed_forward_norm);
-                self.add_and_normalize(stream, out, bias, &places.feed_forward_norm, keep, unit);
             }
         }
     }

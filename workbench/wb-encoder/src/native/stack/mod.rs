@@ -17,7 +17,7 @@ use rayon::prelude::*;
 pub use self::{forward::StackScratch, pairs::PairBackbone, tape::GroupTape};
 use self::{packs::LayerPacks, places::StackPlaces};
 use super::{
-    attention::Heads, dropout_mask::Mask, groups, linear::AdaptedWeights, places::NormPlaces, surface::TableRows,
+    attention::Heads, dora, dropout_mask::Mask, groups, linear::AdaptedWeights, places::NormPlaces, surface::TableRows,
 };
 use crate::{
     backbone::Dropout,
@@ -25,7 +25,7 @@ use crate::{
     dropout::{ATTENTION, SITES},
     error::Result,
     models::stack::{NormKind, NormOrder, Rotary, Stack},
-    parameters::Parameters,
+    parameters::{Parameter, Parameters},
 };
 
 /// A transformer with its weights packed for the kernels.
@@ -45,9 +45,13 @@ pub struct NativeStack {
 }
 
 impl NativeStack {
-    /// Finds every weight by name and checks its shape.
-    pub fn new(stack: Stack, weights: AdaptedWeights) -> Result<Self> {
+    /// Finds every weight by name and checks its shape. Weights of 16 bits stay that where most of them are: in linear
+    /// layers and in the table of token vectors. What does not train is kept once, as the kernels read it.
+    pub fn new(stack: Stack, mut weights: AdaptedWeights) -> Result<Self> {
         let places = StackPlaces::find(&stack, &weights.parameters)?;
+        weights.parameters.widen(&places.large());
+        pack_in_place(&places, &mut weights.parameters);
+        refresh_dora(&places, &mut weights);
         let packs = places.layers.par_iter().map(|layer| LayerPacks::new(layer, &weights.parameters)).collect();
         let mut turns: Vec<Rotary> = Vec::new();
         let mut turn_of = Vec::new();
@@ -86,8 +90,12 @@ impl NativeStack {
 
     /// Finds and packs weights again after a change.
     pub fn refresh(&mut self) -> Result<()> {
-        let Self { stack, weights: AdaptedWeights { parameters, .. }, places, packs, .. } = self;
-        *places = StackPlaces::find(stack, parameters)?;
+        let Self { stack, weights, places, packs, .. } = self;
+        *places = StackPlaces::find(stack, &weights.parameters)?;
+        weights.parameters.widen(&places.large());
+        pack_in_place(places, &mut weights.parameters);
+        refresh_dora(places, weights);
+        let parameters = &weights.parameters;
         self.from_one = from_one(stack, places, parameters);
         packs.par_iter_mut().zip(&places.layers).for_each(|(packs, layer)| packs.refresh(layer, parameters));
         Ok(())
@@ -102,7 +110,8 @@ impl NativeStack {
             rows.push(TableRows { place, rows: positions, factor: 1.0 });
         }
         if let Some(place) = self.places.token_types {
-            rows.push(TableRows { place, rows: vec![0; batch.ids().len()], factor: 1.0 });
+            let of_type = |token: usize| batch.types().get(token).map_or(0, |one| *one as usize);
+            rows.push(TableRows { place, rows: (0..batch.ids().len()).map(of_type).collect(), factor: 1.0 });
         }
         rows
     }
@@ -127,12 +136,36 @@ impl NativeStack {
     }
 }
 
+/// Packs the linear layers' weights of 16 bits, and those that do not train, in their own place, a layer's after the
+/// other's.
+fn pack_in_place(places: &StackPlaces, parameters: &mut Parameters) {
+    for layer in &places.layers {
+        let shapes: BTreeMap<usize, (usize, usize)> =
+            layer.linear().map(|linear| (linear.weight, (linear.outputs, linear.inputs))).collect();
+        let of_layer: Vec<(&mut Parameter, (usize, usize))> = parameters
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(place, parameter)| Some((parameter, *shapes.get(&place)?)))
+            .collect();
+        of_layer.into_par_iter().for_each(|(parameter, (outputs, inputs))| {
+            parameter.values.pack(outputs, inputs, !parameter.trainable);
+        });
+    }
+}
+
+/// Follows a change of weights in the layers whose rows' lengths are learned.
+fn refresh_dora(places: &StackPlaces, weights: &mut AdaptedWeights) {
+    let AdaptedWeights { parameters, adapter, dora } = weights;
+    let layers = places.layers.iter().flat_map(|layer| layer.linear());
+    dora::refresh(dora, layers, parameters, adapter.as_ref());
+}
+
 /// Weights of all normalizations as they scale, where those kept are differences from one.
 fn from_one(stack: &Stack, places: &StackPlaces, parameters: &Parameters) -> BTreeMap<usize, Vec<f32>> {
     if stack.norm != (NormKind::Rms { from_one: true }) {
         return BTreeMap::new();
     }
-    let scales = |place: usize| parameters.at(place).values.iter().map(|value| 1.0 + value).collect();
+    let scales = |place: usize| parameters.at(place).values.floats().iter().map(|value| 1.0 + value).collect();
     places.norm_weights().map(|place| (place, scales(place))).collect()
 }
 

@@ -45,6 +45,8 @@ impl LayerPacks {
 }
 
 fn biases(layers: &[LinearPlaces], parameters: &Parameters) -> Vec<f32> {
-    let bias = |linear: &LinearPlaces| linear.bias.map_or(&[][..], |place| &parameters.at(place).values);
-    layers.iter().flat_map(bias).copied().collect()
+    let bias = |linear: &LinearPlaces| {
+        linear.bias.map_or_else(Default::default, |place| parameters.at(place).values.floats().into_owned())
+    };
+    layers.iter().flat_map(bias).collect()
 }

@@ -25,8 +25,9 @@ pub struct PairBackbone {
 
 impl PairBackbone {
     /// Finds every weight by name and checks its shape.
-    pub fn new(stack: Stack, parameters: Parameters) -> Result<Self> {
-        let weights = AdaptedWeights { parameters, adapter: None };
+    pub fn new(stack: Stack, mut parameters: Parameters) -> Result<Self> {
+        parameters.freeze();
+        let weights = AdaptedWeights::new(parameters, None);
         Ok(Self { network: NativeStack::new(stack, weights)?, scratches: BufferPool::default() })
     }
 

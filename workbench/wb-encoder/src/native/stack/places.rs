@@ -1,5 +1,7 @@
 //! Places of a transformer's weights among the parameters.
 
+use std::collections::BTreeSet;
+
 use crate::{
     error::Result,
     models::stack::{LinearSpec, NormKind, Stack},
@@ -68,6 +70,12 @@ impl StackPlaces {
         let norms = self.layers.iter().flat_map(LayerPlaces::norms).chain(&self.embedding_norm).chain(&self.final_norm);
         let heads = self.layers.iter().flat_map(|layer| layer.head_norms.into_iter().flatten());
         norms.map(|norm| norm.weight).chain(heads)
+    }
+
+    /// The weights of linear layers, and the table of token vectors: nearly all numbers of a model.
+    pub fn large(&self) -> BTreeSet<usize> {
+        let linear = self.layers.iter().flat_map(LayerPlaces::linear);
+        linear.map(|linear| linear.weight).chain([self.words]).collect()
     }
 
     /// Finds every weight by name and checks its shape.

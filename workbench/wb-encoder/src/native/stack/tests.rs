@@ -19,7 +19,7 @@ fn backbone(architecture: &Architecture, lora_config: Option<&LoraConfig>) -> Na
     let mut parameters = architecture.fresh(Seed(1));
     let adapter =
         lora_config.map(|config| lora::attach(&mut parameters, architecture, config, Seed(2), "tiny").unwrap());
-    let stack = NativeStack::new(architecture.stack().unwrap(), AdaptedWeights { parameters, adapter }).unwrap();
+    let stack = NativeStack::new(architecture.stack().unwrap(), AdaptedWeights::new(parameters, adapter)).unwrap();
     NativeBackbone::new(stack, Pooling::Mean)
 }
 

@@ -36,7 +36,8 @@ pub(super) fn judge_with(
 ) -> f64 {
     // They were found when the objective was opened.
     let (Some(weight), Some(bias)) = (parameters.position(weight), parameters.position(bias)) else { return f64::NAN };
-    let linear = Linear { weight: &parameters.at(weight).values, bias: &parameters.at(bias).values };
+    let (weight_values, bias_values) = (parameters.at(weight).values.floats(), parameters.at(bias).values.floats());
+    let linear = Linear { weight: &weight_values, bias: &bias_values };
     let mut at_weight = std::mem::take(gradients.at_mut(weight));
     let mut at_bias = std::mem::take(gradients.at_mut(bias));
     let at = AtLinear {

@@ -138,7 +138,7 @@ impl Objective for Mlm {
         let names = ["dense.weight", "dense.bias", "LayerNorm.weight", "LayerNorm.bias"];
         let places = names.map(|name| parameters.position(&format!("heads.mlm.{name}")));
         let [Some(weight), Some(bias), Some(scale), Some(shift)] = places else { return f64::NAN };
-        let values = |place: usize| parameters.at(place).values.as_slice();
+        let values = |place: usize| parameters.floats(place);
 
         let mut before = vec![0.0; n * dim];
         fill_rows(&mut before, values(bias));

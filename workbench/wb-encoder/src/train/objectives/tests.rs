@@ -226,7 +226,7 @@ fn masked_language_modelling_equals_transformers() {
                 .update(&mut |parameters| {
                     for spec in mlm.head(32) {
                         let mut weight = crate::models::fresh_weight(spec, Seed(1));
-                        weight.values.copy_from_slice(&expected.head[&weight.name]);
+                        weight.values.floats_mut().copy_from_slice(&expected.head[&weight.name]);
                         parameters.insert(weight);
                     }
                 })
@@ -273,7 +273,11 @@ fn gradients_equal_finite_differences_and_parts_change_nothing() {
         backbone
             .update(&mut |parameters| {
                 for head in parameters.iter_mut().filter(|p| is_head(&p.name)) {
-                    head.values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.3 * ((i * 5 + 1) as f32).sin());
+                    head.values
+                        .floats_mut()
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(i, v)| *v += 0.3 * ((i * 5 + 1) as f32).sin());
                 }
             })
             .unwrap();
@@ -314,7 +318,7 @@ fn gradients_equal_finite_differences_and_parts_change_nothing() {
                 let mut shift = |by: f64| {
                     let step = (by / length) as f32;
                     let mut change = |parameters: &mut Parameters| {
-                        let values = &mut parameters.iter_mut().nth(place).unwrap().values;
+                        let values = parameters.iter_mut().nth(place).unwrap().values.floats_mut();
                         values.iter_mut().zip(&along).for_each(|(v, g)| *v += step * g);
                     };
                     backbone.update(&mut change).unwrap();
@@ -375,7 +379,8 @@ impl Run {
             };
             train(backbone.as_mut(), &job, &mut seen)
         });
-        let weights = backbone.parameters().iter().flat_map(|p| &p.values).map(|value| value.to_bits()).collect();
+        let weights =
+            backbone.parameters().iter().flat_map(|p| p.values.floats().into_owned()).map(f32::to_bits).collect();
         assert!(backbone.parameters().iter().all(|p| !is_head(&p.name)), "heads are not part of the model");
         assert_eq!(backbone.parameters().len(), folder.model.parameters.len());
         let journal = fs::read_to_string(path("metrics.jsonl")).unwrap_or_default();

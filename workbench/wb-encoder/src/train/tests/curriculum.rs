@@ -170,7 +170,7 @@ fn a_batch_in_parts_trains_like_the_whole_batch() {
             .iter()
             .map(|s| s.loss)
             .collect();
-        (bag.parameters.at(0).values.clone(), losses)
+        (bag.parameters.at(0).values.floats().into_owned(), losses)
     };
     let (whole, losses) = train(0);
     // 64 texts of one token each: 8 parts of 8 texts.

@@ -146,3 +146,34 @@ fn negatives_of_a_refresh_are_checked_before_training_goes_on() {
     let left: Vec<String> = run.checkpoints().into_iter().filter(|name| name.starts_with("negatives")).collect();
     assert!(left.len() <= 3 && left.contains(&"negatives-000035.json".to_owned()), "{left:?}");
 }
+
+#[test]
+fn killed_between_a_checkpoint_and_its_clearing_up_leaves_nothing_behind() {
+    let run = eventful();
+    run.train_until(30, false);
+    let (folder, aside) = (run.path("checkpoints"), run.path("aside"));
+    let before = run.checkpoints();
+    before.iter().for_each(|name| copy(&folder.join(name), &aside.join(name)));
+    run.finish(true);
+    let (after, best) = (run.checkpoints(), fs::read_to_string(folder.join("best")).unwrap());
+    // What a kill right after the last checkpoint was written leaves: all that was there before it, and the old `best`.
+    let gone: Vec<&String> = before.iter().filter(|name| !after.contains(name)).collect();
+    assert!(gone.iter().any(|name| name.starts_with("step-")), "{before:?} {after:?}");
+    gone.iter().for_each(|name| copy(&aside.join(name), &folder.join(name)));
+    fs::write(folder.join("best"), "step-000002\n").unwrap();
+    run.finish(true);
+    assert_eq!(run.checkpoints(), after);
+    assert_eq!(fs::read_to_string(folder.join("best")).unwrap(), best);
+}
+
+/// Copies a file, or a folder of files.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    if from.is_file() {
+        fs::copy(from, to).unwrap();
+        return;
+    }
+    for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        copy(&file.path(), &to.join(file.file_name()));
+    }
+}

@@ -90,14 +90,14 @@ impl Bag {
         parameters.insert(Parameter {
             name: "frozen.weight".into(),
             shape: vec![2],
-            values: vec![0.5, -0.5],
+            values: vec![0.5, -0.5].into(),
             trainable: false,
         });
         Self { parameters, log: None, passes: Arc::default(), trained: AtomicUsize::new(0), broken: None }
     }
 
     fn weights(&self) -> Vec<u32> {
-        self.parameters.iter().flat_map(|p| &p.values).map(|value| value.to_bits()).collect()
+        self.parameters.iter().flat_map(|p| p.values.floats().into_owned()).map(f32::to_bits).collect()
     }
 }
 
@@ -120,7 +120,7 @@ impl Backbone for Bag {
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
-        let table = &self.parameters.at(0).values;
+        let table = self.parameters.floats(0);
         let mut mask = Array2::ones((batch.len(), DIM));
         if let Some(log) = self.log.as_ref().filter(|_| dropout.is_some()) {
             let line = format!("{:?}\n", batch.ids());
@@ -727,9 +727,9 @@ fn cached_gradients_replay_dropout() {
     let step = 1e-4;
     for at in (0..12 * DIM).step_by(5) {
         let mut moved = |by: f32| {
-            bag.parameters.iter_mut().next().unwrap().values[at] += by;
+            bag.parameters.iter_mut().next().unwrap().values.floats_mut()[at] += by;
             let loss = run(&bag).0;
-            bag.parameters.iter_mut().next().unwrap().values[at] -= by;
+            bag.parameters.iter_mut().next().unwrap().values.floats_mut()[at] -= by;
             loss
         };
         let slope = (moved(step) - moved(-step)) / (2.0 * f64::from(step));
@@ -744,9 +744,24 @@ fn adamw_equals_torch() {
     let numbers = |of: &serde_json::Value| serde_json::from_value::<[Vec<f32>; 2]>(of.clone()).unwrap();
     let [matrix, bias] = numbers(&golden["adamw"]["start"]);
     let mut parameters = Parameters::default();
-    parameters.insert(Parameter { name: "dense.weight".into(), shape: vec![3, 4], values: matrix, trainable: true });
-    parameters.insert(Parameter { name: "other".into(), shape: vec![2, 2], values: vec![1.0; 4], trainable: false });
-    parameters.insert(Parameter { name: "token_weights".into(), shape: vec![12], values: bias, trainable: true });
+    parameters.insert(Parameter {
+        name: "dense.weight".into(),
+        shape: vec![3, 4],
+        values: matrix.into(),
+        trainable: true,
+    });
+    parameters.insert(Parameter {
+        name: "other".into(),
+        shape: vec![2, 2],
+        values: vec![1.0; 4].into(),
+        trainable: false,
+    });
+    parameters.insert(Parameter {
+        name: "token_weights".into(),
+        shape: vec![12],
+        values: bias.into(),
+        trainable: true,
+    });
     let mut config = AdamwConfig { weight_decay: 0.1, betas: [0.9, 0.99], eps: 1e-6, ..AdamwConfig::default() };
     config.rate_factors.insert("token_weights".into(), 3.0);
     let mut optimizer = AdamW::new(&OptimizerConfig::Adamw(config.clone()), &parameters).unwrap();
@@ -760,12 +775,12 @@ fn adamw_equals_torch() {
         optimizer.update(&mut parameters, &mut gradients, 0.02, clip_factor(norm, 1.0));
         assert!(gradients.iter().flatten().all(|g| *g == 0.0));
         for (place, expected) in [0, 2].into_iter().zip(numbers(&step["weights"])) {
-            for (found, expected) in parameters.at(place).values.iter().zip(&expected) {
+            for (found, expected) in parameters.at(place).values.floats().iter().zip(&expected) {
                 assert!((found - expected).abs() < 2e-6, "{found} is not {expected}");
             }
         }
     }
-    assert_eq!(parameters.at(1).values, [1.0; 4]);
+    assert_eq!(parameters.at(1).values.floats(), [1.0; 4].as_slice());
     config.rate_factors.insert("tokenweights".into(), 3.0);
     let error = AdamW::new(&OptimizerConfig::Adamw(config), &parameters).unwrap_err();
     assert!(error.to_string().contains("no trained weight has `tokenweights` in its name"), "{error}");

@@ -33,7 +33,7 @@ fn the_batch_is_named() {
     assert!(message.starts_with("the loss is NaN; pairs pair-"), "{message}");
     let listed = fs::read_to_string(run.path(&format!("checkpoints/failed-step-{step:06}.json"))).unwrap();
     assert!(listed.contains("\"pair-40\""));
-    assert!(bag.parameters.iter().all(|p| p.values.iter().all(|value| value.is_finite())));
+    assert!(bag.parameters.iter().all(|p| p.values.floats().iter().all(|value| value.is_finite())));
     let steps: Vec<StepRecord> = records(&fs::read_to_string(run.path("metrics.jsonl")).unwrap());
     assert_eq!(steps.len() as u64, step - 1);
 }

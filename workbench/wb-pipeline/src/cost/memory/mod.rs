@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use wb_encoder::{Architecture, Folder, Parameter, train::TrainConfig};
+use wb_encoder::{Architecture, Folder, Parameter, lora, train::TrainConfig};
 
 use super::lengths::Lengths;
 
@@ -74,7 +74,7 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
             let threads = (setting.threads as f64).min((part / GROUP_TOKENS).ceil().max(1.0));
             let group = GROUP_TOKENS + document;
             (
-                copies_on_cpu(&folder.model.architecture, &parameters),
+                bytes_of_copies_on_cpu(&folder.model.architecture, &parameters),
                 kept,
                 threads * group * layers.buffer(train.gradient_checkpointing),
             )
@@ -82,7 +82,7 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
         false => {
             let padded = (length / BUCKET).ceil() * BUCKET;
             let share = if length > 0.0 { padded / length } else { 1.0 };
-            ((all + trainable) as f64, part * share * layers.kept_on_device(padded), 0.0)
+            (FLOAT * (all + trainable) as f64, part * share * layers.kept_on_device(padded), 0.0)
         }
     };
     let batch = match &folder.late_interaction {
@@ -93,8 +93,8 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
         None => (pairs + documents) * folder.dim() as f64 * 3.0 + pairs * documents * 2.0,
     };
     MemoryCost {
-        weights: FLOAT * (all + moments * trainable) as f64,
-        copies: FLOAT * copies,
+        weights: parameters.iter().map(|p| p.bytes() as f64).sum::<f64>() + FLOAT * (moments * trainable) as f64,
+        copies,
         kept: FLOAT * kept,
         buffers: FLOAT * buffers,
         batch: FLOAT * batch,
@@ -186,22 +186,29 @@ impl Layers {
     }
 }
 
-/// Numbers that the processor holds beside the weights: linear layers packed for both passes, and eight sums of
-/// gradients of all that trains but the tables. A bag has neither.
-fn copies_on_cpu(architecture: &Architecture, parameters: &[&Parameter]) -> f64 {
+/// Bytes that the processor holds beside the weights: linear layers packed for both passes, or for the backward pass
+/// alone where they do not train and are themselves packed for the other, and once more for that where DoRA learns their
+/// rows' lengths; and eight sums of gradients of all that trains but the tables. A bag has neither.
+fn bytes_of_copies_on_cpu(architecture: &Architecture, parameters: &[&Parameter]) -> f64 {
     if architecture.stack().is_none() {
         return 0.0;
     }
-    let numbers = |wanted: &dyn Fn(&Parameter) -> bool| -> f64 {
-        parameters.iter().filter(|p| wanted(p)).map(|p| p.values.len() as f64).sum()
-    };
+    let bytes = |of: &dyn Fn(&Parameter) -> f64| parameters.iter().map(|p| of(p)).sum::<f64>();
     let linear: HashSet<String> = architecture.linear_layers().into_iter().map(|name| name + ".weight").collect();
-    let is_adapter = |p: &Parameter| p.name.ends_with(".lora_A.weight") || p.name.ends_with(".lora_B.weight");
+    let is_adapter = |p: &Parameter| lora::is_adapter(&p.name);
+    let layers_of_dora: HashSet<&str> = parameters.iter().filter_map(|p| lora::layer_of_magnitude(&p.name)).collect();
+    let has_magnitudes =
+        |p: &Parameter| p.name.strip_suffix(".weight").is_some_and(|layer| layers_of_dora.contains(layer));
     let is_linear = |p: &Parameter| linear.contains(&p.name);
     let is_table = |p: &Parameter| {
         p.shape.len() == 2 && !is_linear(p) && !is_adapter(p) && !p.name.starts_with("late_interaction.")
     };
-    2.0 * numbers(&is_linear) + LANES * numbers(&|p| p.trainable && !is_table(p))
+    let of_packs = |p: &Parameter| match (is_linear(p), p.trainable) {
+        (false, _) => 0.0,
+        (true, trainable) => p.bytes() as f64 * if trainable || has_magnitudes(p) { 2.0 } else { 1.0 },
+    };
+    let of_sums = |p: &Parameter| if p.trainable && !is_table(p) { LANES * p.bytes() as f64 } else { 0.0 };
+    bytes(&of_packs) + bytes(&of_sums)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tidy::sources;
+use crate::sources::sources;
 
 /// Fields that two structs may have in common by chance.
 const BY_CHANCE: usize = 3;

@@ -1,44 +1,10 @@
 //! The house rules that a compiler does not check: arrows downward, heavy crates at home, small files that say what they are.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::configs::metadata;
-
-/// The root of the workspace.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// Files below a folder with an ending, in order; nothing that is hidden.
-pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
-            continue;
-        }
-        if path.is_dir() {
-            found.extend(files(&path, ending));
-        } else if path.extension().is_some_and(|extension| extension == ending) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-/// The crates of the project with their manifests; a crate that is only on this machine is none of them.
-fn crates() -> Vec<(String, Value)> {
-    let ignored = fs::read_to_string(root().join(".git/info/exclude")).unwrap_or_default();
-    let packages = metadata()["packages"].as_array().unwrap().clone();
-    let named = packages.into_iter().map(|package| (package["name"].as_str().unwrap().to_owned(), package));
-    named.filter(|(name, _)| !ignored.contains(&format!("workbench/{name}/"))).collect()
-}
+use crate::sources::{crates, root, sources};
 
 /// What a crate uses, but for its tests.
 fn uses(package: &Value) -> Vec<String> {
@@ -122,20 +88,6 @@ fn heavy_crates_are_at_home() {
             }
         }
     }
-}
-
-/// Every Rust file of the project: its path from the root, and its text.
-pub fn sources() -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for (_, package) in crates() {
-        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
-        for path in files(&folder, "rs") {
-            let name = path.strip_prefix(root()).unwrap().display().to_string();
-            all.push((name, fs::read_to_string(&path).unwrap()));
-        }
-    }
-    assert!(all.len() > 100, "{} files", all.len());
-    all
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tidy::sources;
+use crate::sources::sources;
 
 /// Names that the judge of SQL has for itself beside those of all crates, as its worker processes send no hints.
 const OF_THE_JUDGE: [&str; 2] = ["Error", "Result"];

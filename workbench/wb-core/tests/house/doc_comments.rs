@@ -1,7 +1,7 @@
 //! Openings of doc comments: one that begins with a noun or a verb can be read alone, one that answers a question
 //! cannot.
 
-use crate::tidy::sources;
+use crate::sources::sources;
 
 /// Openings that are neither a noun nor a verb.
 const CONTINUATIONS: [&str; 33] = [
