@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make the golden files of cross-encoders, and of mining that is rescored by one, from sentence-transformers.
 
-    python scripts/golden-cross-encoder.py
+    python scripts/golden-cross-encoder.py [NAME ...]
 
 Needs sentence-transformers, transformers, datasets and torch, and the files of scripts/golden-embeddings.py. Run by
 hand; its output is committed.
@@ -9,6 +9,7 @@ hand; its output is committed.
 Into workbench/wb-encoder/tests/golden/:
   tiny-cross-encoder/          a random BertForSequenceClassification as sentence-transformers' CrossEncoder saves it
   tiny-cross-encoder-roberta/  a random RobertaForSequenceClassification as transformers saves it, activation Identity
+  tiny-cross-encoder-modernbert/, -nomic/, -qwen3/, -gemma/  the same on the folders of scripts/golden-architectures.py
   tiny-cross-encoder*.json     pairs of texts, their token ids and types, logits, and CrossEncoder.predict
   tiny-cross-encoder*-training.json  losses of sentence-transformers' CrossEncoder, and gradients of all weights
 Into workbench/wb/tests/golden/:
@@ -22,14 +23,22 @@ import json
 import pathlib
 import re
 import shutil
+import sys
 import tempfile
 
 import torch
 from datasets import Dataset
 from sentence_transformers import CrossEncoder, SentenceTransformer
-from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss, ListNetLoss
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss, ListNetLoss, MarginMSELoss
 from sentence_transformers.util import mine_hard_negatives
-from transformers import BertConfig, BertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+)
 
 HERE = pathlib.Path(__file__).resolve().parent
 spec = importlib.util.spec_from_file_location("golden_embeddings", HERE / "golden-embeddings.py")
@@ -92,20 +101,48 @@ def tiny_roberta(folder):
     embeddings.write(folder / "tokenizer_config.json", settings)
 
 
+def on(base, **keys):
+    """A maker of a cross-encoder on a tiny encoder, with a random head; `keys` go into its config."""
+
+    def make(folder):
+        source = folder.with_name(folder.name + "-source")
+        shutil.rmtree(source, ignore_errors=True)
+        # Decoders are scored at the last token that is none to fill up with.
+        keys.setdefault("pad_token_id", AutoTokenizer.from_pretrained(GOLDEN / base).pad_token_id)
+        model = AutoModelForSequenceClassification.from_pretrained(GOLDEN / base, num_labels=1, dtype=torch.float32, **keys)
+        torch.manual_seed(5)
+        for name, parameter in model.named_parameters():
+            if "norm" not in name and any(part in name for part in ["classifier", "score", "pooler", "head."]):
+                parameter.data.normal_(std=0.2)
+        model.save_pretrained(source)
+        for name in ["tokenizer.json", "tokenizer_config.json"]:
+            shutil.copy(GOLDEN / base / name, source / name)
+        CrossEncoder(str(source), device="cpu", max_length=MAX_TOKENS).save_pretrained(str(folder))
+        (folder / "README.md").unlink()
+        shutil.rmtree(source)
+
+    return make
+
+
 def expectations(folder):
     model = CrossEncoder(str(folder), device="cpu")
-    ids, types = [], []
+    pairs, ids, types = [], [], []
     for pair in PAIRS:
         features = model.preprocess([pair])
-        ids.append(features["input_ids"][0].tolist())
-        types.append(features["token_type_ids"][0].tolist() if "token_type_ids" in features else [0] * len(ids[-1]))
+        of_pair = features["input_ids"][0].tolist()
+        # Without a token there is nothing to score: a mean of nothing, or the state of padding.
+        if not of_pair:
+            continue
+        pairs.append(pair)
+        ids.append(of_pair)
+        types.append(features["token_type_ids"][0].tolist() if "token_type_ids" in features else [0] * len(of_pair))
     rounded = lambda scores: [round(float(score), 7) for score in scores]
     return {
-        "pairs": PAIRS,
+        "pairs": pairs,
         "ids": ids,
         "types": types,
-        "logits": rounded(model.predict(PAIRS, batch_size=5, activation_fn=torch.nn.Identity())),
-        "scores": rounded(model.predict(PAIRS, batch_size=5)),
+        "logits": rounded(model.predict(pairs, batch_size=5, activation_fn=torch.nn.Identity())),
+        "scores": rounded(model.predict(pairs, batch_size=5)),
     }
 
 
@@ -131,20 +168,28 @@ def training(folder):
         "list_net": [round(at * 0.37 % 2, 2) for at in range(n)],
         "list_net_one_positive": [1e4 if at in (0, 4, 7) else 0.0 for at in range(n)],
     }
+    # Margins want as many hard negatives for each.
+    cases["margin_mse"] = [round(at * 0.61 % 3, 2) for at in range(9)]
     losses = {}
     for name, labels in cases.items():
         model.zero_grad()
+        lengths = LISTS
         if name == "binary_cross_entropy":
             columns = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
             loss = BinaryCrossEntropyLoss(model)(columns, torch.tensor(labels))
+        elif name == "margin_mse":
+            lengths = [3, 3, 3]
+            columns = [queries] + [[of_query[at] for of_query in lists] for at in range(3)]
+            loss = MarginMSELoss(model)(columns, torch.tensor(labels).reshape(3, 3))
         else:
             loss = ListNetLoss(model)([queries, lists], list(torch.tensor(labels).split(LISTS)))
         loss.backward()
+        modules = "embeddings|encoder|pooler|classifier|layers|embed_tokens|norm|final_norm|score|head"
         gradients = {
-            re.sub(r"^.*?(?=(embeddings|encoder|pooler|classifier)\.)", "", weight): two_numbers(parameter.grad)
+            re.sub(rf"^(?:.*?\.)?(?=(?:{modules})\.)", "", weight): two_numbers(parameter.grad)
             for weight, parameter in model.named_parameters()
         }
-        losses[name] = {"labels": labels, "loss": float(loss), "gradients": gradients}
+        losses[name] = {"labels": labels, "lists": lengths, "loss": float(loss), "gradients": gradients}
     return {"pairs": pairs, "lists": LISTS, "losses": losses}
 
 
@@ -194,7 +239,18 @@ def mining(bert, cross):
 
 def main():
     torch.manual_seed(0)
-    for name, make in [("tiny-cross-encoder", tiny_bert), ("tiny-cross-encoder-roberta", tiny_roberta)]:
+    wanted = sys.argv[1:]
+    makers = {
+        "tiny-cross-encoder": tiny_bert,
+        "tiny-cross-encoder-roberta": tiny_roberta,
+        "tiny-cross-encoder-modernbert": on("tiny-modernbert", classifier_pooling="mean", classifier_bias=True),
+        "tiny-cross-encoder-nomic": on("tiny-nomic"),
+        "tiny-cross-encoder-qwen3": on("tiny-qwen3"),
+        "tiny-cross-encoder-gemma": on("tiny-gemma"),
+    }
+    for name, make in makers.items():
+        if wanted and name not in wanted:
+            continue
         folder = GOLDEN / name
         shutil.rmtree(folder, ignore_errors=True)
         make(folder)
@@ -204,6 +260,8 @@ def main():
         print(name, sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()), "bytes", expected["scores"])
         for file in folder.rglob("*.safetensors"):
             file.chmod(0o644)
+    if wanted and "tiny-cross-encoder" not in wanted:
+        return
     with tempfile.TemporaryDirectory() as place:
         # Without its prompts, and nothing but what the command's test copies.
         bert = pathlib.Path(place) / "bert"

@@ -59,6 +59,11 @@ impl TokenBatch {
         &self.types
     }
 
+    /// Type of each token of a text; empty where all are 0.
+    pub(crate) fn types_of(&self, text: usize) -> &[u32] {
+        if self.types.is_empty() { &[] } else { &self.types[self.offsets[text]..self.offsets[text + 1]] }
+    }
+
     /// Number of tokens of a text, from the first, that are attended to.
     pub fn keys(&self, text: usize) -> usize {
         self.keys.get(text).copied().unwrap_or_else(|| self.offsets[text + 1] - self.offsets[text])

@@ -27,6 +27,7 @@ pub struct BiEncoder {
 impl BiEncoder {
     /// Brings an encoder to a device to encode with it alone: it needs less memory than one that may train.
     pub fn open_frozen(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
+        folder.expect_encoder("encoder")?;
         folder.model.parameters.freeze();
         Self::open(folder, device)
     }

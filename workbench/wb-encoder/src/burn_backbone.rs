@@ -80,6 +80,9 @@ impl BurnBackbone {
         let limit = self.architecture.max_tokens();
         let keys: Vec<usize> = group.iter().map(|at| batch.keys(*at)).collect();
         let padded = Padded::new(&texts, &keys, self.architecture.vocab_size(), limit, &self.device)?;
+        let known = self.stack.as_ref().and_then(|stack| stack.token_types.as_ref()).map_or(1, |(_, rows)| *rows);
+        let types: Vec<&[u32]> = group.iter().map(|at| batch.types_of(*at)).collect();
+        let padded = padded.with_types(&types, known)?;
         let places = group.iter().map(|at| batch.place(*at)).collect();
         let pass = Pass { weights, adapter: self.adapter.as_ref(), dropout, places };
         let (embeddings, states) = match (&self.stack, &self.architecture) {

@@ -44,7 +44,7 @@ pub use batch::TokenBatch;
 pub use bi_encoder::BiEncoder;
 #[cfg(feature = "burn")]
 pub use burn_backbone::BurnBackbone;
-pub use cross_encoder::{CrossEncoder, TrainedCrossEncoder};
+pub use cross_encoder::{CrossEncoder, PairReading, PairReadingConfig, ScoreActivation};
 pub use device::{DeviceConfig, OpenDevice};
 pub use error::training_stopped;
 pub use export::{ExportConfig, ExportFormat, Exported, export};

@@ -26,6 +26,8 @@ pub(crate) struct Padded {
     pub(crate) present: Tensor<3>,
     /// 1 / length for a token, 0 for padding: `[texts, tokens, 1]`.
     pub(crate) mean: Tensor<3>,
+    /// Types of tokens, 0 where padded, `[texts, tokens]`; none where all are 0.
+    pub(crate) types: Option<Tensor<2, Int>>,
     lengths: Vec<usize>,
 }
 
@@ -73,8 +75,26 @@ impl Padded {
             attention_bias: Tensor::from_data(TensorData::new(bias, [n, 1, 1, tokens]), device),
             present: Tensor::from_data(TensorData::new(present, [n, tokens, 1]), device),
             mean: Tensor::from_data(TensorData::new(mean, [n, tokens, 1]), device),
+            types: None,
             lengths,
         })
+    }
+
+    /// Gives tokens their types, each text's as many as it has tokens, or none for 0; `known` is how many the model has.
+    pub(crate) fn with_types(mut self, types: &[&[u32]], known: usize) -> Result<Self> {
+        if types.iter().all(|types| types.is_empty()) {
+            return Ok(self);
+        }
+        let mut all = vec![0i32; self.texts * self.tokens];
+        for (row, types) in all.chunks_exact_mut(self.tokens).zip(types) {
+            if let Some(one) = types.iter().find(|one| **one as usize >= known) {
+                let message = format!("token type {one}, the model knows {known}");
+                return Err(wb_core::Error::data("a batch of pairs", message));
+            }
+            row.iter_mut().zip(*types).for_each(|(to, from)| *to = *from as i32);
+        }
+        self.types = Some(Tensor::from_data(TensorData::new(all, [self.texts, self.tokens]), &self.mean.device()));
+        Ok(self)
     }
 
     /// Token states to one vector a text.

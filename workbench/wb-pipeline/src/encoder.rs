@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_encoder::{
-    BiEncoder, DeviceConfig, Folder, MemoryType, OpenDevice, Tokenizer, TokenizerConfig, folder::MaxTokens,
+    BiEncoder, CrossEncoder, DeviceConfig, Folder, MemoryType, OpenDevice, ScoreActivation, Tokenizer, TokenizerConfig,
+    folder::MaxTokens, losses::LossConfig,
 };
 use wb_hub::{Hub, RepoKind, RepoRef};
 
@@ -160,6 +161,19 @@ pub fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     if let Some(late) = &config.late_interaction {
         folder.add_late_interaction(late, experiment.seed, "encoder.late_interaction")?;
     }
+    match &config.cross_encoder {
+        Some(cross) => {
+            let activation = score_activation(&experiment.train.loss);
+            folder.add_pair_reading(cross, activation, experiment.seed, "encoder.cross_encoder")?;
+        }
+        None if folder.pair_reading.is_some() => {
+            let message = format!("{} is a cross-encoder, which gives no vectors", folder.name);
+            return Err(wb_core::Error::value("encoder.model.pretrained", message)
+                .with_hint("encoder.cross_encoder={} trains it as what it is")
+                .into());
+        }
+        None => {}
+    }
     match &config.lora {
         Some(lora) => folder.attach(lora, experiment.seed)?,
         // Adapters that were read train further; the weights that they stand beside stay frozen.
@@ -169,6 +183,15 @@ pub fn adapted(mut folder: Folder, experiment: &Experiment) -> Result<Folder> {
     experiment.check_similarity(folder.late_interaction.is_some())?;
     folder.check_lengths("encoder")?;
     Ok(folder)
+}
+
+/// The function that scores of a new cross-encoder go through: a probability where each document is judged by itself, and
+/// the number itself where numbers are compared, which a logistic function would make alike far from 0.
+fn score_activation(loss: &LossConfig) -> ScoreActivation {
+    match loss {
+        LossConfig::BinaryCrossEntropy(_) => ScoreActivation::Sigmoid,
+        _ => ScoreActivation::Identity,
+    }
 }
 
 fn tokenizer(
@@ -245,6 +268,20 @@ pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(Bi
     }
     let device = device::open(device, Some(&path))?;
     Ok((BiEncoder::open_frozen(folder, &device)?, run))
+}
+
+/// A cross-encoder ready to score. A run's has the run's name.
+pub fn open_cross_encoder(reference: &EncoderRef, runs: &Path, device: DeviceConfig) -> Result<CrossEncoder> {
+    let (path, run) = located(reference, runs)?;
+    let mut folder = Folder::read_cross_encoder(&path)?;
+    if let Ok(EncoderPlace::Hub { id, .. }) = reference.place(session::runs()) {
+        folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
+    }
+    let opened = CrossEncoder::open(folder, &device::open(device, None)?)?;
+    Ok(match run {
+        Some(run) => opened.named(run.id()),
+        None => opened,
+    })
 }
 
 /// An encoder in host memory. With the run, if it is one's.

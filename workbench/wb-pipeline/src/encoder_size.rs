@@ -33,7 +33,8 @@ pub fn size(experiment: &Experiment, config: &EncoderConfig) -> Result<Size> {
         let lints = lints::of_encoder(config, &own);
         let folder = adapted(own, experiment)?;
         let (all, trainable) = folder.model.parameters.counts();
-        let what = format!("{}, {}", folder.name, folder.model.architecture.describe());
+        let reads = if folder.pair_reading.is_some() { "a cross-encoder on " } else { "" };
+        let what = format!("{}, {reads}{}", folder.name, folder.describe());
         let bytes = folder.model.parameters.iter().map(Parameter::bytes).sum::<usize>() + 3 * 4 * trainable;
         return Ok(Size { dim: folder.dim(), what, all, trainable, bytes, lints });
     }
@@ -42,6 +43,12 @@ pub fn size(experiment: &Experiment, config: &EncoderConfig) -> Result<Size> {
         let (all, trainable) = folder.model.parameters.counts();
         let what = format!("a bag of token vectors made from {}", teacher.id);
         return Ok(Size { dim: folder.dim(), what, all, trainable, bytes: 4 * 4 * all, lints: Vec::new() });
+    }
+    if config.cross_encoder.is_some() {
+        let folder = made_up(experiment)?;
+        let (all, trainable) = folder.model.parameters.counts();
+        let (what, bytes) = ("a cross-encoder on a transformer from scratch".to_owned(), 4 * 4 * all);
+        return Ok(Size { dim: folder.dim(), what, all, trainable, bytes, lints: Vec::new() });
     }
     let architecture = config.architecture(config.tokenizer.vocab_size);
     let (n, dim) = architecture.map_or((0, 0), |architecture| {

@@ -57,7 +57,8 @@ fn of_prompts(experiment: &Experiment) -> Option<String> {
 /// Lints about a pretrained encoder, as it is before the experiment changes it.
 pub fn of_encoder(config: &EncoderConfig, own: &Folder) -> Vec<String> {
     let mut lints = Vec::new();
-    let one_vector = config.late_interaction.is_none() && own.late_interaction.is_none();
+    let of_vectors = config.late_interaction.is_none() && config.cross_encoder.is_none();
+    let one_vector = of_vectors && own.late_interaction.is_none();
     let is_decoder = own.model.architecture.is_causal() && config.bidirectional != Some(true);
     if is_decoder && one_vector {
         match (config.pooling, own.model.pooling) {

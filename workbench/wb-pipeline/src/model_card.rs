@@ -76,14 +76,19 @@ impl ModelCard {
             ExportFormat::Peft => "peft",
             ExportFormat::Safetensors => "wb",
         };
-        writeln!(text, "---\nlibrary_name: {library}\npipeline_tag: sentence-similarity")?;
+        let task = if subject.folder.pair_reading.is_some() { "text-ranking" } else { "sentence-similarity" };
+        writeln!(text, "---\nlibrary_name: {library}\npipeline_tag: {task}")?;
         // Only a hub id means something to others.
         if let Some(base) =
             self.base(subject).filter(|base| base.matches('/').count() == 1 && !base.starts_with(['/', '.', '~']))
         {
             writeln!(text, "base_model: {base}")?;
         }
-        writeln!(text, "tags:\n- sentence-transformers\n- sentence-similarity\n- feature-extraction\n- code")?;
+        let kind = match subject.folder.pair_reading {
+            Some(_) => "cross-encoder\n- reranker",
+            None => "sentence-similarity\n- feature-extraction",
+        };
+        writeln!(text, "tags:\n- sentence-transformers\n- {kind}\n- code")?;
         if subject.folder.lora.is_some() {
             writeln!(text, "- lora")?;
         }
@@ -94,15 +99,39 @@ impl ModelCard {
         let folder = subject.folder;
         let title = self.experiment.as_ref().map_or(folder.name.as_str(), |experiment| experiment.name.as_str());
         writeln!(text, "# {}\n", cell(title))?;
-        let vectors =
-            if folder.late_interaction.is_some() { "one vector for each of its tokens" } else { "one vector" };
-        writeln!(text, "An encoder of text and code: each text becomes {vectors}.\n")?;
+        if folder.pair_reading.is_some() {
+            writeln!(
+                text,
+                "A cross-encoder of text and code: it reads a query and a document together and gives one score.\n"
+            )?;
+        } else {
+            let vectors =
+                if folder.late_interaction.is_some() { "one vector for each of its tokens" } else { "one vector" };
+            writeln!(text, "An encoder of text and code: each text becomes {vectors}.\n")?;
+        }
         writeln!(text, "| | |\n|---|---|")?;
         let mut row = |name: &str, value: String| writeln!(text, "| {name} | {} |", cell(&value));
         row("architecture", folder.model.architecture.describe())?;
         if let Some(base) = self.base(subject) {
             row("base model", base)?;
         }
+        match &folder.pair_reading {
+            Some(reading) => {
+                row("score", format!("{:?} of one number", reading.activation).to_lowercase())?;
+                row("longest query and document", format!("{} tokens together", exported.max_tokens))?;
+            }
+            None => Self::of_vectors(subject, exported, &mut row)?,
+        }
+        row("weights", subject.config.dtype.to_string())?;
+        writeln!(text)
+    }
+
+    fn of_vectors(
+        subject: &Subject<'_>,
+        exported: &Exported,
+        row: &mut dyn FnMut(&str, String) -> std::fmt::Result,
+    ) -> std::fmt::Result {
+        let folder = subject.folder;
         let late = folder.late_interaction.as_ref();
         let normalized = if folder.normalize || late.is_some() { "of length 1" } else { "not normalized" };
         row("embedding", format!("{} numbers, {normalized}", folder.dim()))?;
@@ -122,8 +151,7 @@ impl ModelCard {
                 row(&format!("{side} prompt"), format!("{prompt:?}"))?;
             }
         }
-        row("weights", subject.config.dtype.to_string())?;
-        writeln!(text)
+        Ok(())
     }
 
     fn training(&self, text: &mut String) -> std::fmt::Result {
@@ -266,6 +294,16 @@ fn how_to_use(subject: &Subject<'_>, exported: &Exported, text: &mut String) -> 
                   documents = model.encode_document([\"def sort(xs):\\n    return sorted(xs)\"])\n\
                   print(model.similarity(queries, documents))";
     writeln!(text, "## Use\n")?;
+    if subject.folder.pair_reading.is_some() {
+        let lines = match subject.config.format {
+            ExportFormat::Safetensors => format!("```sh\nwb bench pairs --rerank {}\n```\n", quoted(place)),
+            _ => python(&format!(
+                "from sentence_transformers import CrossEncoder\n\nmodel = CrossEncoder({place:?})\n\
+                 print(model.predict([(\"sort a list of numbers\", \"def sort(xs):\\n    return sorted(xs)\")]))"
+            )),
+        };
+        return writeln!(text, "{lines}");
+    }
     let late = subject.folder.late_interaction.is_some();
     let class = if late { "MultiVectorEncoder" } else { "SentenceTransformer" };
     let lines = match subject.config.format {

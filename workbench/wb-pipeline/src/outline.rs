@@ -37,7 +37,7 @@ pub fn print(
             Some(RescoreConfig::File(file)) => format!(", rescored by {}", file.display()),
             Some(RescoreConfig::CrossEncoder(cross)) => {
                 let (_, depth) = rules.depth(1, 1, true);
-                format!(", {depth} a query rescored by {} on the processor", cross.model)
+                format!(", {depth} a query rescored by {}", cross.model)
             }
         };
         output::line(format!(

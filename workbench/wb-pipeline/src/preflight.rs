@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
-use wb_encoder::{Folder, folder::MaxTokens, train::TrainConfig};
+use wb_encoder::{DeviceConfig, Folder, folder::MaxTokens, train::TrainConfig};
 
 use super::{
     encoder, mine,
@@ -53,7 +53,7 @@ fn open(asset: &Asset<'_>) -> Result<()> {
             let read = || -> Result<Folder> { Ok(Folder::read(&encoder::locate(reference)?)?) };
             one_vector_a_text(&asset.key, role, &read().with_context(cannot)?)
         }
-        AssetKind::CrossEncoder(config) => mine::cross_encoder(config).map(|_| ()),
+        AssetKind::CrossEncoder(config) => mine::cross_encoder(config, DeviceConfig::Cpu).map(|_| ()),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use wb_core::{Progress, RunDir, atomic, fingerprint::Fingerprint, lock::FileLock, run_dir::write_json};
 use wb_encoder::{
     Backbone, BiEncoder, Folder, OpenDevice, Stop,
-    train::{CodeTokens, Guide, Refresh, TokenizeRequest, TrainFiles, TrainJob, TrainOutcome, train},
+    train::{CodeTokens, Guide, Meeting, Refresh, TokenizeRequest, TrainFiles, TrainJob, TrainOutcome, train},
 };
 
 use super::{
@@ -92,10 +92,15 @@ pub fn encoder(
     let (tokenizer, prompts, max_tokens) =
         (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
     let late = untrained.late_interaction.clone();
+    let reads_pairs = untrained.pair_reading.is_some();
     let tokenize = move |wanted: TokenizeRequest<'_>| {
         let own = max_tokens.of(wanted.side);
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
         let prompt = wanted.prompt.unwrap_or_else(|| prompts.of(wanted.side));
+        if reads_pairs {
+            // Whole: which of the two is longer decides where they are cut together.
+            return tokenizer.encode(prompt, wanted.text, wanted.max_tokens.unwrap_or(usize::MAX));
+        }
         match &late {
             Some(late) => late.tokenize(&tokenizer, prompt, wanted.text, wanted.side, most),
             None => tokenizer.encode(prompt, wanted.text, most),
@@ -136,7 +141,7 @@ pub fn encoder(
         pairs: data.train(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
-        late_interaction: untrained.late_interaction.as_ref(),
+        meeting: Meeting::of(&untrained),
         code: Some(code),
         special_tokens: special_tokens(&untrained),
         config: &experiment.train,

@@ -5,12 +5,10 @@ use std::{collections::BTreeSet, fs};
 use crate::sources::{root, sources};
 
 /// Files that name an architecture for what they do with that one alone.
-const NAMED: [(&str, &str); 6] = [
+const NAMED: [(&str, &str); 5] = [
     // What `wb` makes from scratch, and a device is tested with.
     ("Bert", "wb-pipeline/src/config/encoder.rs"),
     ("Bert", "wb-encoder/src/self_test/mod.rs"),
-    // The one architecture of cross-encoders, which has types of tokens.
-    ("Bert", "wb-encoder/src/folder/cross_encoder.rs"),
     // Servers that read no other.
     ("Bert", "wb-encoder/src/export/lint.rs"),
     // XTR's layout, and tokenizers that only a library of its own reads.

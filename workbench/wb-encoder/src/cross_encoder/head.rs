@@ -1,17 +1,29 @@
-//! From a first token's state to a score: a dense layer, tanh, a vector, and the activation of the folder.
+//! The arithmetic of a head: from states to numbers, and back.
+//!
+//! It is computed on the host, after any backbone that pools, with weights that stand among the backbone's own; optimizer
+//! and checkpoints know nothing else. Nothing in it drops while training.
 
 use std::borrow::Cow;
 
 use ndarray::{Array2, ArrayView2};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use wb_core::Error;
 
 use crate::{
-    kernels::{Mat, MatMut, Packed, matmul, matmul_packed, vector},
-    models::{WeightInit, WeightSpec},
+    error::Result,
+    kernels::{
+        Mat, MatMut, Packed,
+        activation::{activate, times_derivative},
+        matmul, matmul_packed,
+        normalize::{Normalized, add_and_normalize, normalize_backward},
+        vector,
+    },
+    models::{Activation, InnerActivation, InnerNorm, ScoreHead, score_head::PREFIX},
+    parameters::{Gradients, Parameters},
 };
 
 /// The function that turns a cross-encoder's number into a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreActivation {
     /// 1 / (1 + exp(−x)): what sentence-transformers takes for one label where a folder names nothing.
@@ -20,113 +32,171 @@ pub enum ScoreActivation {
     Identity,
 }
 
-/// Names of a head's weights, as transformers has them, in the order of [`ScoreHead`]'s fields.
-pub(crate) type HeadNames = [&'static str; 4];
-
-/// BERT's: its pooler and the classifier.
-pub(crate) const BERT: HeadNames = ["pooler.dense.weight", "pooler.dense.bias", "classifier.weight", "classifier.bias"];
-/// RoBERTa's: both in the classifier.
-pub(crate) const ROBERTA: HeadNames =
-    ["classifier.dense.weight", "classifier.dense.bias", "classifier.out_proj.weight", "classifier.out_proj.bias"];
-
-/// w·tanh(D·h + b) + c of a state h, `[hidden]`, and an activation on it.
-pub struct ScoreHead {
-    /// D `[hidden, hidden]`, b `[hidden]`, w `[1, hidden]`, c `[1]`.
-    weights: [Vec<f32>; 4],
-    names: HeadNames,
-    packed: Packed,
-    /// The function that turns the number into a score.
-    pub activation: ScoreActivation,
+impl ScoreActivation {
+    /// The score of a number.
+    pub fn score(self, x: f32) -> f32 {
+        match self {
+            Self::Identity => x,
+            Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        }
+    }
 }
 
-/// Kept of a head's pass, `[texts, hidden]` each: the states, and tanh of the dense layer.
+/// Kept of a head's pass, `[texts, hidden]` each.
+#[derive(Default)]
 pub(crate) struct HeadTape {
+    /// The states.
     states: Vec<f32>,
-    inner: Vec<f32>,
-}
-
-/// The weights of a head of one label.
-pub(crate) fn specs(names: HeadNames, hidden: usize) -> [WeightSpec; 4] {
-    let spec = |at: usize, shape: &[usize]| WeightSpec {
-        name: names[at].to_owned(),
-        shape: shape.to_vec(),
-        init: WeightInit::Zeros,
-    };
-    [spec(0, &[hidden, hidden]), spec(1, &[hidden]), spec(2, &[1, hidden]), spec(3, &[1])]
+    /// Numbers of the dense layer, before its function.
+    dense: Vec<f32>,
+    /// Numbers that the last layer took.
+    last: Vec<f32>,
+    normalized: Normalized,
 }
 
 impl ScoreHead {
-    /// Takes the weights that [`specs`] asks for, in that order.
-    pub(crate) fn new(names: HeadNames, weights: [Vec<f32>; 4], activation: ScoreActivation) -> Self {
-        let hidden = weights[1].len();
-        let packed = Packed::new(Mat::new(&weights[0], hidden, hidden).t());
-        Self { weights, names, packed, activation }
-    }
-
-    /// The weights by name.
-    pub(crate) fn weights(&self) -> impl Iterator<Item = (&str, Cow<'_, [f32]>)> {
-        self.names.iter().copied().zip(self.weights.iter().map(Cow::from))
-    }
-
-    /// The scores of states, `[texts, hidden]`. Each depends on its own state alone.
-    pub fn scores(&self, states: ArrayView2<'_, f32>) -> Vec<f32> {
-        let activate = |x: f32| match self.activation {
-            ScoreActivation::Identity => x,
-            ScoreActivation::Sigmoid => 1.0 / (1.0 + (-x).exp()),
-        };
-        self.numbers(states).0.into_iter().map(activate).collect()
-    }
-
-    /// The numbers before the activation, and what [`ScoreHead::backward`] needs.
-    pub(crate) fn numbers(&self, states: ArrayView2<'_, f32>) -> (Vec<f32>, HeadTape) {
-        let [_, bias, out, constant] = &self.weights;
+    /// The numbers of states, `[texts, hidden]`, before the activation: w·norm(f(D·h + b)) + c, or w·h + c without a
+    /// layer in between. Each depends on its own state alone, to the last bit. Also what [`ScoreHead::backward`] needs.
+    pub(crate) fn numbers(&self, parameters: &Parameters, states: ArrayView2<'_, f32>) -> Result<(Vec<f32>, HeadTape)> {
         let (n, hidden) = states.dim();
+        let weights = Weights { head: self, parameters };
         let states: Vec<f32> = states.iter().copied().collect();
-        let mut inner = vec![0.0; n * hidden];
-        vector::fill_rows(&mut inner, bias);
-        matmul_packed(MatMut::new(&mut inner, n, hidden), true, Mat::new(&states, n, hidden), &self.packed, 1.0);
-        inner.iter_mut().for_each(|x| *x = x.tanh());
-        let numbers = inner.chunks_exact(hidden.max(1)).map(|row| vector::dot(row, out) + constant[0]).collect();
-        (numbers, HeadTape { states, inner })
+        let mut tape = HeadTape { states, ..HeadTape::default() };
+        if let Some(inner) = &self.inner {
+            let mut dense = vec![0.0; n * hidden];
+            if inner.bias {
+                vector::fill_rows(&mut dense, &weights.get(&inner.name, "bias")?);
+            }
+            let weight = weights.get(&inner.name, "weight")?;
+            let packed = Packed::new(Mat::new(&weight, hidden, hidden).t());
+            matmul_packed(
+                MatMut::new(&mut dense, n, hidden),
+                inner.bias,
+                Mat::new(&tape.states, n, hidden),
+                &packed,
+                1.0,
+            );
+            let mut last = dense.clone();
+            match inner.activation {
+                InnerActivation::Tanh => last.iter_mut().for_each(|x| *x = x.tanh()),
+                InnerActivation::Gelu => activate(&mut last, &dense, Activation::Gelu),
+            }
+            if let Some(norm) = &inner.norm {
+                let (weight, shift) = weights.norm(norm, hidden)?;
+                add_and_normalize(
+                    &mut last,
+                    &[],
+                    &[],
+                    &weight,
+                    &shift,
+                    norm.epsilon as f32,
+                    Some(&mut tape.normalized),
+                );
+            }
+            (tape.dense, tape.last) = (dense, last);
+        }
+        let out = weights.get(&self.out, "weight")?;
+        let constant = if self.bias { weights.get(&self.out, "bias")?[0] } else { 0.0 };
+        let rows = tape.last(self).chunks_exact(hidden.max(1));
+        let numbers = rows.map(|row| vector::dot(row, &out) + constant).collect();
+        Ok((numbers, tape))
     }
 
-    /// Gradients of the weights, in their order, and at the states, `[texts, hidden]`, given those at the numbers,
-    /// `[texts]`. With u = tanh(D·h + b) and g the gradient at a number: g·u at w, g at c, and with
-    /// e = g·w·(1 − u²): e at b, e·hᵀ at D, Dᵀ·e at h; each summed over the texts.
-    pub(crate) fn backward(&self, tape: &HeadTape, at_numbers: &[f32]) -> ([Vec<f32>; 4], Array2<f32>) {
-        let [dense, _, out, _] = &self.weights;
+    /// Adds the gradients of the weights that train, and gives those at the states, `[texts, hidden]`, out of those at the
+    /// numbers, `[texts]`.
+    pub(crate) fn backward(
+        &self,
+        parameters: &Parameters,
+        tape: &HeadTape,
+        at_numbers: &[f32],
+        gradients: &mut Gradients,
+    ) -> Result<Array2<f32>> {
+        let weights = Weights { head: self, parameters };
+        let out = weights.get(&self.out, "weight")?;
         let (n, hidden) = (at_numbers.len(), out.len());
-        let mut at = self.weights.each_ref().map(|weight| vec![0.0; weight.len()]);
-        let mut e = tape.inner.clone();
-        for (row, g) in e.chunks_exact_mut(hidden.max(1)).zip(at_numbers) {
-            vector::add_scaled(&mut at[2], *g, row);
-            at[3][0] += g;
-            row.iter_mut().zip(out).for_each(|(u, w)| *u = g * w * (1.0 - *u * *u));
+        let mut at = vec![0.0; n * hidden];
+        let last = tape.last(self);
+        for (row, g) in at.chunks_exact_mut(hidden.max(1)).zip(at_numbers) {
+            vector::add_scaled(row, *g, &out);
         }
-        vector::add_column_sums(&mut at[1], &e);
-        let (at_inner, states) = (Mat::new(&e, n, hidden), Mat::new(&tape.states, n, hidden));
-        matmul(MatMut::new(&mut at[0], hidden, hidden), false, at_inner.t(), states, 1.0);
+        weights.add(gradients, &self.out, "weight", |sum| {
+            last.chunks_exact(hidden.max(1)).zip(at_numbers).for_each(|(row, g)| vector::add_scaled(sum, *g, row));
+        })?;
+        if self.bias {
+            weights.add(gradients, &self.out, "bias", |sum| sum[0] += at_numbers.iter().sum::<f32>())?;
+        }
         let mut at_states = Array2::zeros((n, hidden));
-        if let Some(all) = at_states.as_slice_mut() {
-            matmul(MatMut::new(all, n, hidden), false, at_inner, Mat::new(dense, hidden, hidden), 1.0);
+        let Some(inner) = &self.inner else {
+            at_states.iter_mut().zip(at).for_each(|(to, from)| *to = from);
+            return Ok(at_states);
+        };
+        if let Some(norm) = &inner.norm {
+            let (weight, _) = weights.norm(norm, hidden)?;
+            let (mut at_weight, mut at_shift) = (vec![0.0; hidden], vec![0.0; hidden]);
+            normalize_backward(&mut at, &tape.normalized, &weight, Some((&mut at_weight, &mut at_shift)));
+            weights.add(gradients, &norm.name, "weight", |sum| vector::add_scaled(sum, 1.0, &at_weight))?;
+            if norm.shift {
+                weights.add(gradients, &norm.name, "bias", |sum| vector::add_scaled(sum, 1.0, &at_shift))?;
+            }
         }
-        (at, at_states)
+        match inner.activation {
+            // What tanh gave is what the last layer took: no normalization stands between them.
+            InnerActivation::Tanh => at.iter_mut().zip(&tape.dense).for_each(|(g, x)| {
+                let u = x.tanh();
+                *g *= 1.0 - u * u;
+            }),
+            InnerActivation::Gelu => times_derivative(&mut at, &tape.dense, Activation::Gelu),
+        }
+        if inner.bias {
+            weights.add(gradients, &inner.name, "bias", |sum| vector::add_column_sums(sum, &at))?;
+        }
+        let (at_dense, states) = (Mat::new(&at, n, hidden), Mat::new(&tape.states, n, hidden));
+        weights.add(gradients, &inner.name, "weight", |sum| {
+            matmul(MatMut::new(sum, hidden, hidden), true, at_dense.t(), states, 1.0);
+        })?;
+        let weight = weights.get(&inner.name, "weight")?;
+        if let Some(all) = at_states.as_slice_mut() {
+            matmul(MatMut::new(all, n, hidden), false, at_dense, Mat::new(&weight, hidden, hidden), 1.0);
+        }
+        Ok(at_states)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use ndarray::arr2;
+impl HeadTape {
+    /// Numbers that the last layer took.
+    fn last(&self, head: &ScoreHead) -> &[f32] {
+        if head.inner.is_some() { &self.last } else { &self.states }
+    }
+}
 
-    use super::*;
+/// A head's weights among those of its backbone.
+struct Weights<'a> {
+    head: &'a ScoreHead,
+    parameters: &'a Parameters,
+}
 
-    /// Computed by hand: D·h + b = (0.5, −1), tanh of it (0.46211716, −0.76159416), and w·that + c =
-    /// 0.46211716 + 1.52318831 + 0.25.
-    #[test]
-    fn a_score_is_that_by_hand() {
-        let weights = [vec![1.0, 0.0, 0.0, 2.0], vec![0.25, 0.0], vec![1.0, -2.0], vec![0.25]];
-        let of = |activation| ScoreHead::new(BERT, weights.clone(), activation).scores(arr2(&[[0.25, -0.5]]).view())[0];
-        assert!((of(ScoreActivation::Identity) - 2.235_305_5).abs() < 1e-6);
-        assert!((of(ScoreActivation::Sigmoid) - 0.903_375_5).abs() < 1e-6);
+impl<'a> Weights<'a> {
+    fn place(&self, module: &str, part: &str) -> Result<usize> {
+        let name = format!("{PREFIX}{module}.{part}");
+        self.parameters.position(&name).ok_or_else(|| Error::data(name, format!("is missing, of {:?}", self.head)))
+    }
+
+    fn get(&self, module: &str, part: &str) -> Result<Cow<'a, [f32]>> {
+        Ok(self.parameters.at(self.place(module, part)?).values.floats())
+    }
+
+    /// Weight and shift of a normalization; zeros where it has no shift.
+    fn norm(&self, norm: &InnerNorm, hidden: usize) -> Result<(Cow<'a, [f32]>, Cow<'a, [f32]>)> {
+        let shift = if norm.shift { self.get(&norm.name, "bias")? } else { vec![0.0; hidden].into() };
+        Ok((self.get(&norm.name, "weight")?, shift))
+    }
+
+    /// Lets `add` add to a weight's gradient, where it trains.
+    fn add(&self, gradients: &mut Gradients, module: &str, part: &str, add: impl FnOnce(&mut [f32])) -> Result<()> {
+        let place = self.place(module, part)?;
+        if self.parameters.at(place).trainable {
+            add(gradients.at_mut(place));
+        }
+        Ok(())
     }
 }

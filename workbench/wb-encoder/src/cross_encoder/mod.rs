@@ -1,40 +1,39 @@
 //! Cross-encoders: a query and a document read together, `[CLS] query [SEP] document [SEP]`, to one score.
 //!
-//! What sentence-transformers' `CrossEncoder` (6.2) computes from a `BertForSequenceClassification` or a
-//! `RobertaForSequenceClassification` with one label: w·tanh(D·h + b) + c of the first token's state h, and the folder's
-//! activation on it, the logistic function where it names none. Too slow to rank a corpus with, and better than an
-//! encoder at ranking a few. It is computed on the processor; `TrainedCrossEncoder` gives
-//! the gradients of its weights.
+//! What sentence-transformers' `CrossEncoder` (6.2) computes from transformers' `...ForSequenceClassification` with one
+//! label: a head ([`ScoreHead`]) on a state of any transformer here, and the folder's activation on its number, the
+//! logistic function where it names none. Too slow to rank a corpus with, and better than an encoder at ranking a few. It
+//! is trained as encoders are, by losses on the scores of documents with their own anchors.
 
+mod begin;
 pub(crate) mod head;
-pub mod losses;
+mod reading;
 mod template;
-mod trained;
 
 use std::{collections::HashMap, path::Path};
 
 use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
 
-pub use self::head::{ScoreActivation, ScoreHead};
 pub(crate) use self::template::PairTemplate;
-pub use self::trained::{PairGradients, PairTape, TrainedCrossEncoder};
+pub use self::{begin::PairReadingConfig, head::ScoreActivation, reading::PairReading};
 use crate::{
-    batch::TokenBatch,
+    backbone::Backbone,
+    device::{DeviceConfig, OpenDevice},
     error::{Error, Result},
-    folder::cross_encoder::{self, CrossFolder},
-    models::Transformer,
-    native::PairBackbone,
+    folder::{Folder, MaxTokens},
+    models::Model,
     text_vectors::by_length,
 };
 
 /// Pairs that are tokenized together, so that a text that stands in many of them is split into tokens once.
 const WINDOW: usize = 4096;
 
-/// A cross-encoder on the processor.
+/// A cross-encoder on its device.
 pub struct CrossEncoder {
-    /// All but the network's weights, which the backbone has.
-    folder: CrossFolder,
-    backbone: PairBackbone,
+    /// All but the weights, which the backbone has.
+    folder: Folder,
+    reading: PairReading,
+    backbone: Box<dyn Backbone>,
 }
 
 /// A query and a document as the network takes them.
@@ -47,30 +46,40 @@ pub struct PairTokens {
 }
 
 impl CrossEncoder {
-    /// Reads a folder as sentence-transformers or transformers write it.
+    /// Reads a folder as sentence-transformers or transformers write it, or a run's, for the processor.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut folder = cross_encoder::read(path)?;
-        let parameters = std::mem::take(&mut folder.parameters);
-        Ok(Self { backbone: PairBackbone::new(folder.config.stack(), parameters)?, folder })
+        Self::open(Folder::read_cross_encoder(path)?, &DeviceConfig::Cpu.open()?)
+    }
+
+    /// Brings a cross-encoder to a device, to score with it alone.
+    pub fn open(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
+        let Some(reading) = folder.pair_reading.clone() else {
+            let message = "is an encoder, which gives each text a vector; expected a cross-encoder";
+            return Err(Error::data(folder.name, message));
+        };
+        folder.merge()?;
+        folder.model.parameters.freeze();
+        let parameters = std::mem::take(&mut folder.model.parameters);
+        let backbone = device.open_backbone(Model { parameters, ..folder.model.clone() })?;
+        Ok(Self { folder, reading, backbone })
     }
 
     /// Cuts two texts together at so many tokens, special tokens included; `key` is the config path.
     pub fn with_max_tokens(mut self, tokens: usize, key: &str) -> Result<Self> {
-        let (special, most) = (self.folder.template.special_tokens(), self.positions());
-        if tokens <= special || tokens > most {
-            let message = format!(
-                "got {tokens}, expected more than the {special} special tokens and at most {}'s {most} positions",
-                self.folder.name
-            );
-            return Err(Error::value(key, message));
-        }
-        self.folder.max_tokens = tokens;
+        self.folder.cut_pairs_at(tokens, key)?;
         Ok(self)
+    }
+
+    /// Gives it another name in tables and files.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.folder.name = name.into();
+        self
     }
 
     /// Two texts are cut together at so many tokens, special tokens included.
     pub fn max_tokens(&self) -> usize {
-        self.folder.max_tokens
+        self.folder.max_tokens.document
     }
 
     /// Notes for people: choices that the folder left open, and how they were decided.
@@ -80,11 +89,7 @@ impl CrossEncoder {
 
     /// A short description for tables: `bert 6 × 384, 12 heads`.
     pub fn describe(&self) -> String {
-        self.folder.architecture().describe()
-    }
-
-    fn positions(&self) -> usize {
-        self.folder.config.sizes.max_position_embeddings.saturating_sub(self.folder.config.first_position)
+        self.folder.describe()
     }
 
     /// The tokens of queries with documents, in order, cut from the longer of the two until both fit.
@@ -100,34 +105,34 @@ impl CrossEncoder {
                 })
             }));
         }
-        let CrossFolder { tokenizer, template, max_tokens, .. } = &self.folder;
         // Whole: which of two long texts is the longer one decides where they are cut.
-        let ids = tokenizer.encode_all("", &texts, usize::MAX)?;
-        let joined = of_pairs.iter().map(|[query, document]| template.join(&ids[*query], &ids[*document], *max_tokens));
-        Ok(joined.collect())
+        let ids = self.folder.tokenizer.encode_all("", &texts, usize::MAX)?;
+        let join = |[query, document]: &[usize; 2]| self.reading.join(&ids[*query], &ids[*document], self.max_tokens());
+        Ok(of_pairs.iter().map(join).collect())
     }
 
     /// The scores of queries with documents, in order. Memory is bounded, and threads change nothing.
     pub fn scores(&self, pairs: &[(&str, &str)], progress: &mut dyn FnMut(Progress)) -> Result<Vec<f32>> {
         const STAGE: &str = "scoring pairs of texts";
-        let mut scores = vec![0.0; pairs.len()];
-        let mut done = 0;
-        progress(Progress::new(STAGE, 0, pairs.len()));
+        let (all, mut done) = (pairs.len(), 0);
+        let mut scores = vec![0.0; all];
+        progress(Progress::new(STAGE, 0, all));
         for (number, window) in pairs.chunks(WINDOW).enumerate() {
             let tokens = self.tokenize(window)?;
-            let (ids, types): (Vec<_>, Vec<_>) = tokens.into_iter().map(|pair| (pair.ids, pair.types)).unzip();
+            let ids: Vec<Vec<u32>> = tokens.iter().map(|pair| pair.ids.clone()).collect();
             for group in by_length(&ids) {
-                let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
-                let types: Vec<u32> = group.iter().flat_map(|at| &types[*at]).copied().collect();
-                let states = self.backbone.first_states(&batch, &types)?;
-                for (score, at) in self.folder.head.scores(states.view()).into_iter().zip(&group) {
+                let pairs: Vec<PairTokens> = group.iter().map(|at| tokens[*at].clone()).collect();
+                let states = self.backbone.embed(&self.reading.batch(&pairs))?;
+                let (numbers, _) = self.reading.head.numbers(self.backbone.parameters(), states.view())?;
+                for (number_of_pair, at) in numbers.into_iter().zip(&group) {
+                    let score = self.reading.activation.score(number_of_pair);
                     if !score.is_finite() {
                         return Err(self.not_finite(window[*at]));
                     }
                     scores[number * WINDOW + at] = score;
                 }
                 done += group.len();
-                progress(Progress::new(STAGE, done, pairs.len()));
+                progress(Progress::new(STAGE, done, all));
             }
         }
         Ok(scores)
@@ -140,21 +145,37 @@ impl CrossEncoder {
     }
 }
 
+impl Folder {
+    /// Cuts two texts together at so many tokens, special tokens included; `key` is the config path.
+    pub(crate) fn cut_pairs_at(&mut self, tokens: usize, key: &str) -> Result<()> {
+        let special = self.pair_reading.as_ref().map_or(0, PairReading::special_tokens);
+        let most = self.model.architecture.max_tokens().unwrap_or(usize::MAX);
+        if tokens <= special || tokens > most {
+            let name = &self.name;
+            let message = format!(
+                "got {tokens}, expected more than the {special} special tokens and at most {name}'s {most} positions"
+            );
+            return Err(Error::value(key, message));
+        }
+        self.max_tokens = MaxTokens::both(tokens);
+        Ok(())
+    }
+}
+
 impl Reranker for CrossEncoder {
     fn name(&self) -> String {
         self.folder.name.clone()
     }
 
     fn fingerprint(&self) -> Fingerprint {
-        let CrossFolder { config, head, tokenizer, template, max_tokens, .. } = &self.folder;
+        let Folder { model, tokenizer, max_tokens, .. } = &self.folder;
         let mut fingerprint = Fingerprint::builder();
-        let settings = (config, head.activation, max_tokens, template);
+        let settings = (&model.architecture, &self.reading, max_tokens);
         fingerprint.text("cross-encoder").text(Fingerprint::of_json(&settings).as_str());
         // A tokenizer that cannot be written as JSON would not have been read from it.
         fingerprint.text(&tokenizer.to_json().unwrap_or_default());
-        let of_backbone = self.backbone.parameters().iter().map(|one| (one.name.as_str(), one.values.floats()));
-        for (name, values) in of_backbone.chain(head.weights()) {
-            fingerprint.text(name).floats(&values);
+        for parameter in self.backbone.parameters().iter() {
+            parameter.values.add_to(fingerprint.text(&parameter.name));
         }
         fingerprint.finish()
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::PairTokens;
 use crate::{
@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// The way a tokenizer joins two texts: `[CLS] a [SEP] b [SEP]` for BERT, `<s> a </s></s> b </s>` for RoBERTa.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct PairTemplate {
     /// Special tokens before the first text, between both, and after the second, each with its type.
     special: [Vec<(u32, u32)>; 3],
@@ -50,6 +51,17 @@ impl PairTemplate {
     pub(crate) fn without_types(mut self) -> Self {
         self.special.iter_mut().flatten().for_each(|(_, one)| *one = 0);
         self.types = [0, 0];
+        self
+    }
+
+    /// Leaves out tokens at the end that are those which texts are filled up with: transformers' decoders are scored at the
+    /// last token that is none of them, and no token sees what comes after it.
+    #[must_use]
+    pub(crate) fn without_end(mut self, padding: u32) -> Self {
+        let end = &mut self.special[2];
+        while end.last().is_some_and(|(id, _)| *id == padding) {
+            end.pop();
+        }
         self
     }
 

@@ -15,7 +15,7 @@ use crate::{
 /// has one that such servers do not know, and other ways to pool than these are newer, which older ones refuse by name.
 pub(super) fn applies(folder: &Folder) -> bool {
     let pools = matches!(folder.model.pooling, Pooling::Mean | Pooling::Cls);
-    let one_vector = folder.late_interaction.is_none() && pools;
+    let one_vector = folder.late_interaction.is_none() && folder.pair_reading.is_none() && pools;
     matches!(folder.model.architecture, Architecture::Bert(_)) && one_vector
 }
 

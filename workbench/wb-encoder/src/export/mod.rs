@@ -9,6 +9,7 @@
 //!
 //! The older layout is the default because the newer one is read wrongly, or not at all, by much of what serves embeddings.
 
+mod cross_encoder;
 mod layout;
 pub mod lint;
 mod multi_vector;
@@ -17,7 +18,7 @@ mod peft;
 mod prepared;
 mod static_embedding;
 mod texts;
-mod transformer;
+pub(crate) mod transformer;
 
 use std::{fmt, fs, path::Path, str::FromStr};
 
@@ -122,6 +123,9 @@ pub fn export(
     let mut exported = None;
     atomic::folder_with(to, |inside| -> Result<()> {
         match config.format {
+            ExportFormat::St | ExportFormat::St6 if folder.pair_reading.is_some() => {
+                cross_encoder::write(&folder, config, inside)?;
+            }
             ExportFormat::St => Layout::Legacy.write(&folder, config, inside)?,
             ExportFormat::St6 => Layout::New.write(&folder, config, inside)?,
             ExportFormat::Peft => peft::write(&folder, config, inside)?,
@@ -140,7 +144,7 @@ pub fn export(
             ExportFormat::St if !found.is_empty() && lint::applies(&folder) => {
                 return Err(Error::file(to, found.join("; ")));
             }
-            ExportFormat::St6 => notes.extend(found),
+            ExportFormat::St6 if folder.pair_reading.is_none() => notes.extend(found),
             _ => {}
         }
         let done = Exported {

@@ -8,7 +8,8 @@ use wb_core::{Embeddings, Side, progress::silent};
 use super::texts::TEXTS;
 use crate::{
     bi_encoder::BiEncoder,
-    device::DeviceConfig,
+    cross_encoder::CrossEncoder,
+    device::{DeviceConfig, OpenDevice},
     error::{Error, Result},
     folder::Folder,
     weights::WeightType,
@@ -37,6 +38,9 @@ impl Parity {
     pub(super) fn measure(source: &Folder, written: &Folder, again: &Folder, dtype: WeightType) -> Result<Self> {
         let device = DeviceConfig::Cpu.open()?;
         let embed = |folder: Folder| -> Result<[Embeddings; 2]> {
+            if folder.pair_reading.is_some() {
+                return scored(folder, &device);
+            }
             let encoder = BiEncoder::open_frozen(folder, &device)?;
             Ok([encoder.embed(&TEXTS, Side::Query, &mut silent)?, encoder.embed(&TEXTS, Side::Document, &mut silent)?])
         };
@@ -83,6 +87,21 @@ impl Parity {
         }
         Ok(())
     }
+}
+
+/// The scores of each text with itself and with the next, in either order, as two rows.
+fn scored(folder: Folder, device: &OpenDevice) -> Result<[Embeddings; 2]> {
+    let reader = CrossEncoder::open(folder, device)?;
+    let next = |at: usize| TEXTS[(at + 1) % TEXTS.len()];
+    let pairs = |turned: bool| -> Vec<(&str, &str)> {
+        let both = TEXTS.iter().enumerate().flat_map(|(at, text)| [(*text, *text), (*text, next(at))]);
+        both.map(|(a, b)| if turned { (b, a) } else { (a, b) }).collect()
+    };
+    let row = |turned| -> Result<Embeddings> {
+        let scores = reader.scores(&pairs(turned), &mut silent)?;
+        Embeddings::of_values(scores, 2 * TEXTS.len(), None)
+    };
+    Ok([row(false)?, row(true)?])
 }
 
 /// Least cosine of rows, and largest difference of elements, over both sides.

@@ -21,6 +21,10 @@ impl Prepared {
         let mut notes = Vec::new();
         let refuse = |key: &str, message: String, hint: &str| Err(wb_core::Error::value(key, message).with_hint(hint));
         let name = &source.name;
+        if folder.pair_reading.is_some() && config.format == ExportFormat::Peft {
+            let message = format!("{name} is a cross-encoder, whose head trains beside its adapters");
+            return refuse("--format peft", message, "--format st writes all weights");
+        }
         match config.format {
             ExportFormat::Peft if config.merge => {
                 return refuse(

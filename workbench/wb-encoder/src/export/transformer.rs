@@ -27,6 +27,14 @@ const ROLES: [(&str, &[&str]); 7] = [
 
 /// `config.json` and `model.safetensors`.
 pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Result<()> {
+    write_json(&to.join("config.json"), &config(folder, dtype)?)?;
+    let of_model = folder.model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
+    let named = of_model.map(|p| (p.name.clone(), p));
+    weights::write_as(&to.join("model.safetensors"), named, Some(dtype))
+}
+
+/// The content of `config.json`.
+pub(super) fn config(folder: &Folder, dtype: WeightType) -> Result<Value> {
     let Some(transformer) = folder.model.architecture.transformer() else {
         return Err(Error::data(folder.name.as_str(), "is no transformer"));
     };
@@ -36,10 +44,7 @@ pub(super) fn write_weights(folder: &Folder, dtype: WeightType, to: &Path) -> Re
     // Both names of the type: transformers renamed it.
     config["dtype"] = json!(dtype.torch_name());
     config["torch_dtype"] = json!(dtype.torch_name());
-    write_json(&to.join("config.json"), &config)?;
-    let of_model = folder.model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
-    let named = of_model.map(|p| (p.name.clone(), p));
-    weights::write_as(&to.join("model.safetensors"), named, Some(dtype))
+    Ok(config)
 }
 
 /// `tokenizer.json`, and beside it what transformers wants to be told of it.
@@ -69,12 +74,20 @@ pub(super) fn write_tokenizer(folder: &Folder, to: &Path) -> Result<()> {
     if let Value::Object(map) = &mut config {
         map.extend(special);
     }
+    if let Some(reading) = &folder.pair_reading {
+        // Versions of transformers differ in what a class of no model gives.
+        let mut names = vec!["input_ids", "attention_mask"];
+        if reading.tells_types() {
+            names.insert(1, "token_type_ids");
+        }
+        config["model_input_names"] = json!(names);
+    }
     write_json(&to.join("tokenizer_config.json"), &config)
 }
 
 /// The token that fills up shorter texts of a batch. It is masked, so any token would do; but RoBERTa counts
 /// its positions from that token's id.
-fn pad_token(folder: &Folder) -> Result<u32> {
+pub(crate) fn pad_token(folder: &Folder) -> Result<u32> {
     let tokenizer: &Tokenizer = &folder.tokenizer;
     let Some(transformer) = folder.model.architecture.transformer() else { return Ok(0) };
     if let Some(pad) = transformer.pad_token_id() {

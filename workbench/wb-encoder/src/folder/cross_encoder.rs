@@ -4,44 +4,28 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 use serde_json::Value;
+use wb_core::Seed;
 
 use super::{
-    json, model_error, name, note_names, peft_config,
+    Folder, MaxTokens, Prompts, json, model_error, name, note_names, peft_config,
     sentence_transformers::{Module, settings, weights_files},
     vocabulary,
 };
 use crate::{
-    cross_encoder::{
-        PairTemplate, ScoreActivation, ScoreHead,
-        head::{self, HeadNames},
-    },
+    cross_encoder::{PairReading, PairTemplate, ScoreActivation},
     error::Result,
-    models::{Architecture, BertConfig, Transformer},
+    models::{
+        Architecture, HubKeys, Model, ScoreHead, ScoredAs, WeightSpec, fresh_weight,
+        score_head::{PREFIX, is_of_head},
+    },
     parameters::Parameters,
+    pooling::Pooling,
     tokenizer::Tokenizer,
-    weights,
+    weights::{self, Loaded},
 };
 
-/// A cross-encoder in host memory.
-pub(crate) struct CrossFolder {
-    pub name: String,
-    pub config: BertConfig,
-    /// The network's weights, without the head's.
-    pub parameters: Parameters,
-    pub head: ScoreHead,
-    /// The tokenizer without special tokens: the template has them.
-    pub tokenizer: Tokenizer,
-    pub template: PairTemplate,
-    pub max_tokens: usize,
-    pub notes: Vec<String>,
-}
-
-impl CrossFolder {
-    /// The network, without its head.
-    pub fn architecture(&self) -> Architecture {
-        Architecture::Bert(self.config.clone())
-    }
-}
+/// Longest pair of texts of a transformer without positions where nothing names one.
+const UNPLACED_MAX_TOKENS: usize = 512;
 
 /// The head as `config.json` describes it.
 #[derive(Deserialize)]
@@ -65,16 +49,17 @@ struct Saved {
     default_prompt_name: Option<String>,
 }
 
-/// Architectures with a head that is known here.
-const ARCHITECTURES: [(&str, HeadNames); 4] = [
-    ("BertForSequenceClassification", head::BERT),
-    ("RobertaForSequenceClassification", head::ROBERTA),
-    ("XLMRobertaForSequenceClassification", head::ROBERTA),
-    ("CamembertForSequenceClassification", head::ROBERTA),
-];
+/// True where a folder is a cross-encoder's by its `config.json`, and not an encoder's by its modules.
+pub(crate) fn is_one(path: &Path) -> bool {
+    let of_head: Result<HeadConfig> = json(&path.join("config.json"));
+    let classes = of_head.ok().and_then(|config| config.architectures).unwrap_or_default();
+    classes.iter().any(|class| class.ends_with("ForSequenceClassification"))
+        && json::<Vec<Module>>(&path.join("modules.json")).map_or(true, |modules| modules.len() == 1)
+}
 
-/// Reads the folder. What it computes otherwise than what is known here is refused.
-pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
+/// Reads the folder; with a seed without its weights, for which fresh ones of their sizes are drawn. What it computes
+/// otherwise than what is known here is refused.
+pub(crate) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     let config_file = path.join("config.json");
     if !config_file.is_file() {
         let message = if path.is_dir() { "has no config.json" } else { "is no folder" };
@@ -83,39 +68,81 @@ pub(crate) fn read(path: &Path) -> Result<CrossFolder> {
     }
     check_modules(path)?;
     let of_head: HeadConfig = json(&config_file)?;
-    let names = architecture(&config_file, &of_head)?;
-    let Architecture::Bert(config) = Architecture::from_hub(&config_file)? else {
-        let message = "its model_type and its architectures do not fit each other";
-        return Err(model_error(&config_file, message, "save it again with transformers"));
-    };
+    let architecture = Architecture::from_hub(&config_file)?;
+    let scored = scored_as(&config_file, &architecture, &of_head)?;
     check_labels(&config_file, &of_head)?;
     let activation = activation(path, &of_head)?;
 
     let mut notes = Vec::new();
-    let mut expected = Architecture::Bert(config.clone()).weights();
-    expected.extend(head::specs(names, config.sizes.hidden_size));
-    let loaded = weights::read(&weights_files(path)?, &expected, &|name| config.our_names(name))?;
-    note_names(&mut notes, "tensors not used", &loaded.ignored);
-    let mut parameters = loaded.parameters;
-    let taken = names.map(|name| parameters.get(name).map(|one| one.values.floats().into_owned()).unwrap_or_default());
-    parameters.retain(|one| !names.contains(&one.name.as_str()));
-
-    let (tokenizer, template) = tokenizer(path, &config, &mut notes)?;
-    let max_tokens = max_tokens(path, &config, &mut notes)?;
+    let mut expected = architecture.weights();
+    expected.extend(scored.head.weights(architecture.dim()));
+    let parameters = match fresh {
+        None => {
+            let rename = |name: &str| our_names(&architecture, &expected, name);
+            let Loaded { parameters, ignored } = weights::read(&weights_files(path)?, &expected, &rename)?;
+            note_names(&mut notes, "tensors not used", &ignored);
+            parameters
+        }
+        Some(seed) => {
+            let mut parameters = Parameters::default();
+            expected.iter().for_each(|spec| {
+                parameters.insert(fresh_weight(spec.clone(), seed));
+            });
+            parameters
+        }
+    };
+    let (tokenizer, template) = tokenizer(path, &architecture, &mut notes)?;
+    let max_tokens = max_tokens(path, &architecture, &mut notes)?;
     if max_tokens <= template.special_tokens() {
         let message = format!("cuts texts at {max_tokens} tokens, {} are special", template.special_tokens());
         return Err(model_error(path, message, "look at model_max_length in tokenizer_config.json"));
     }
-    Ok(CrossFolder {
+    let ScoredAs { head, .. } = scored;
+    let padding = HubKeys::read(&config_file)?.size_if("pad_token_id")?;
+    let template = ended(template, &head, &architecture, padding.map(|id| id as u32), &config_file)?;
+    Ok(Folder {
         name: name(path),
-        config,
-        parameters,
-        head: ScoreHead::new(names, taken, activation),
+        model: Model { architecture, parameters, pooling: head.pooling, adapter: None },
+        lora: None,
+        dense: Vec::new(),
+        late_interaction: None,
+        pair_reading: Some(PairReading { template, head, activation }),
         tokenizer,
-        template,
-        max_tokens,
+        normalize: false,
+        max_tokens: MaxTokens::both(max_tokens),
+        prompts: Prompts::default(),
         notes,
     })
+}
+
+/// The template as a head on the last token takes it, whose state is that of the last token which is no padding.
+pub(crate) fn ended(
+    template: PairTemplate,
+    head: &ScoreHead,
+    architecture: &Architecture,
+    padding: Option<u32>,
+    place: &Path,
+) -> Result<PairTemplate> {
+    let Some(padding) = padding.filter(|_| head.pooling == Pooling::Last) else { return Ok(template) };
+    let shorter = template.clone().without_end(padding);
+    if shorter == template || architecture.is_causal() {
+        return Ok(shorter);
+    }
+    let message = "ends texts with the token that fills up shorter ones, whose state transformers does not take";
+    Err(model_error(place, message, "another padding token, or encoder.bidirectional=false"))
+}
+
+/// Our names for a file's tensor: a head's begins with what no network's does.
+fn our_names(architecture: &Architecture, expected: &[WeightSpec], name: &str) -> Vec<String> {
+    let ours = architecture.our_names(name);
+    match ours.as_slice() {
+        [one] => {
+            let of_head = format!("{PREFIX}{one}");
+            let is_known = expected.iter().filter(|spec| is_of_head(&spec.name)).any(|spec| spec.name == of_head);
+            if is_known { vec![of_head] } else { ours }
+        }
+        _ => ours,
+    }
 }
 
 /// Refuses modules and adapters beside the network itself.
@@ -140,15 +167,25 @@ fn check_modules(path: &Path) -> Result<()> {
     }
 }
 
-fn architecture(file: &Path, config: &HeadConfig) -> Result<HeadNames> {
+/// The head that transformers' class in the config has on this network.
+fn scored_as(file: &Path, architecture: &Architecture, config: &HeadConfig) -> Result<ScoredAs> {
+    let keys = HubKeys::read(file)?;
     let names = config.architectures.clone().unwrap_or_default();
-    let known = ARCHITECTURES.iter().find(|(known, _)| names == [*known]);
-    known.map(|(_, names)| *names).ok_or_else(|| {
-        let known = ARCHITECTURES.map(|(name, _)| name);
-        let found = if names.is_empty() { "nothing".to_owned() } else { format!("`{}`", names.join("`, `")) };
-        let hint = "a cross-encoder has a classification head; an encoder has none and ranks with `negatives.encoder`";
-        model_error(file, format!("has architectures {found}, expected one of {}", known.join(", ")), hint)
-    })
+    let scored = architecture.transformer().map(|one| one.scored_as(Some(&keys))).transpose()?.flatten();
+    let known = scored.as_ref().map_or(&[][..], |scored| scored.classes);
+    if let (Some(scored), [name]) = (&scored, names.as_slice())
+        && known.contains(&name.as_str())
+    {
+        return Ok(scored.clone());
+    }
+    let found = if names.is_empty() { "nothing".to_owned() } else { format!("`{}`", names.join("`, `")) };
+    let expected = match known {
+        [] => format!("another model than {}, with which transformers scores no texts", architecture.describe()),
+        [one] => format!("`{one}` by its model_type"),
+        several => format!("one of {} by its model_type", several.join(", ")),
+    };
+    let hint = "a cross-encoder has a classification head; an encoder has none and ranks with `negatives.encoder`";
+    Err(model_error(file, format!("has architectures {found}, expected {expected}"), hint))
 }
 
 /// Scores are those of one label. As transformers counts: `id2label`, else `num_labels`, else 2.
@@ -195,26 +232,31 @@ fn activation(path: &Path, config: &HeadConfig) -> Result<ScoreActivation> {
 }
 
 /// The tokenizer without its special tokens, and how it joins two texts.
-fn tokenizer(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Result<(Tokenizer, PairTemplate)> {
+fn tokenizer(path: &Path, architecture: &Architecture, notes: &mut Vec<String>) -> Result<(Tokenizer, PairTemplate)> {
     let of_tokenizer = vocabulary::tokenizer_config(path)?;
     let file = path.join("tokenizer_config.json");
     if let Some(side) = of_tokenizer["truncation_side"].as_str().filter(|side| *side != "right") {
         let message = format!("has truncation_side `{side}`, expected right");
         return Err(model_error(&file, message, "texts are cut at their ends here"));
     }
-    let mut tokenizer = vocabulary::read(path, &Architecture::Bert(config.clone()), notes)?;
+    let mut tokenizer = vocabulary::read(path, architecture, notes)?;
     if settings(path, path)?.do_lower_case == Some(true) {
         tokenizer = tokenizer.lowercased()?;
     }
-    tokenizer.check_fits(config.sizes.vocab_size)?;
+    tokenizer.check_fits(architecture.vocab_size())?;
     let mut template = PairTemplate::of(&tokenizer, &path.join("tokenizer.json"))?;
-    let inputs = of_tokenizer["model_input_names"].as_array();
-    let is_told = inputs.is_none_or(|names| names.iter().any(|name| name == "token_type_ids"));
-    if !is_told {
+    let known = architecture.stack().and_then(|stack| stack.token_types).map(|(_, rows)| rows);
+    let class = of_tokenizer["tokenizer_class"].as_str().unwrap_or_default();
+    let is_told = match of_tokenizer["model_input_names"].as_array() {
+        Some(names) => names.iter().any(|name| name == "token_type_ids"),
+        // A class of a model says it; those of no model, in version 5 of transformers, say no.
+        None => !["TokenizersBackend", "PreTrainedTokenizerFast"].contains(&class),
+    };
+    if !is_told || known.is_none() {
         template = template.without_types();
     }
-    if template.largest_type() as usize >= config.type_vocab_size {
-        let (most, known) = (template.largest_type(), config.type_vocab_size);
+    let most = template.largest_type();
+    if let Some(known) = known.filter(|known| most as usize >= *known) {
         let message = format!("gives tokens types up to {most}, the model knows {known} of them");
         return Err(model_error(path, message, "use the tokenizer that the weights were trained with"));
     }
@@ -223,19 +265,21 @@ fn tokenizer(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Resul
 
 /// Most tokens as sentence-transformers counts: its own number, else the tokenizer's, and no more than there are
 /// positions.
-fn max_tokens(path: &Path, config: &BertConfig, notes: &mut Vec<String>) -> Result<usize> {
-    let positions = config.sizes.max_position_embeddings - config.first_position;
+fn max_tokens(path: &Path, architecture: &Architecture, notes: &mut Vec<String>) -> Result<usize> {
+    let positions = architecture.max_tokens();
     let own = settings(path, path)?.max_seq_length;
     let wanted = match own {
         Some(tokens) => Some(tokens),
         None => vocabulary::model_max_length(path)?,
     };
+    let most = positions.unwrap_or(usize::MAX);
+    let tokens = wanted.unwrap_or(positions.unwrap_or(UNPLACED_MAX_TOKENS)).min(most);
     match wanted {
-        None => notes.push(format!("no model_max_length: texts are cut at {positions} tokens")),
-        Some(tokens) if tokens > positions => {
-            notes.push(format!("model_max_length is {tokens}, there are {positions} positions: texts are cut there"));
+        None => notes.push(format!("no model_max_length: texts are cut at {tokens} tokens")),
+        Some(wanted) if wanted > most => {
+            notes.push(format!("model_max_length is {wanted}, there are {most} positions: texts are cut there"));
         }
         Some(_) => {}
     }
-    Ok(wanted.map_or(positions, |tokens| tokens.min(positions)))
+    Ok(tokens)
 }

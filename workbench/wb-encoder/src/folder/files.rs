@@ -24,11 +24,12 @@ const SETTINGS: [&str; 12] = [
 ];
 
 /// Weights, each list from the preferred name to the last: of two only the first that is there is read.
-const WEIGHTS: [&[&str]; 4] = [
+const WEIGHTS: [&[&str]; 5] = [
     &["model.safetensors", "pytorch_model.bin"],
     &["adapter_model.safetensors", "adapter_model.bin"],
     &["adapter.safetensors"],
     &["late_interaction.safetensors"],
+    &["score_head.safetensors"],
 ];
 
 /// Index of weights that are in several files, where they are not in one.

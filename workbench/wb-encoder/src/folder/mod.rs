@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use wb_core::{Seed, Side};
 
 use crate::{
+    cross_encoder::PairReading,
     dense::DenseLayer,
     error::{Error, Result},
     late_interaction::{self, LateInteraction, LateInteractionConfig},
@@ -83,7 +84,9 @@ pub struct Folder {
     pub dense: Vec<DenseLayer>,
     /// One vector a token, and no pooling, where it is so; its matrix is among the weights.
     pub late_interaction: Option<LateInteraction>,
-    /// Text to token ids.
+    /// Two texts read as one and scored, in place of a vector for each, where it is so; the head is among the weights.
+    pub pair_reading: Option<PairReading>,
+    /// Text to token ids; of a cross-encoder without special tokens.
     pub tokenizer: Tokenizer,
     /// True where embeddings get length 1.
     pub normalize: bool,
@@ -110,6 +113,8 @@ impl Folder {
         let has = |file: &str| path.join(file).is_file();
         let folder = if has(own::FILE) {
             own::read(path)?
+        } else if cross_encoder::is_one(path) {
+            cross_encoder::read(path, None)?
         } else if has(peft_config::FILE) && !has("modules.json") && !has("config.json") {
             let mut folder = Self::read(&peft::base_of(path)?)?;
             folder.add_peft(path)?;
@@ -122,10 +127,35 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Reads a cross-encoder: a run's, or one as sentence-transformers or transformers write it.
+    pub fn read_cross_encoder(path: &Path) -> Result<Self> {
+        if !path.join(own::FILE).is_file() {
+            return cross_encoder::read(path, None);
+        }
+        let folder = own::read(path)?;
+        if folder.pair_reading.is_some() {
+            return Ok(folder);
+        }
+        let hint = "a cross-encoder is trained with `encoder.cross_encoder`, or is a folder of sentence-transformers'";
+        Err(model_error(path, "is an encoder, which gives each text a vector; expected a cross-encoder", hint))
+    }
+
+    /// Refuses a cross-encoder where texts are to have vectors.
+    pub fn expect_encoder(&self, key: &str) -> Result<()> {
+        if self.pair_reading.is_none() {
+            return Ok(());
+        }
+        let message = format!("{} is a cross-encoder, which scores two texts and gives no vectors", self.name);
+        Err(Error::value(key, message).with_hint("`wb bench NAME --rerank` measures it, `rescore` mines with it"))
+    }
+
     /// An encoder of the sizes, tokenizer and settings of a folder that need not have its weights, with fresh ones: it
     /// takes the memory and the time of the real one. Small matrices after the network are the folder's own.
     pub fn sized_like(path: &Path, seed: Seed) -> Result<Self> {
-        let folder = sentence_transformers::read(path, Some(seed))?;
+        let folder = match cross_encoder::is_one(path) {
+            true => cross_encoder::read(path, Some(seed))?,
+            false => sentence_transformers::read(path, Some(seed))?,
+        };
         folder.tokenizer.check_fits(folder.model.architecture.vocab_size())?;
         Ok(folder)
     }
@@ -147,6 +177,7 @@ impl Folder {
             lora: None,
             dense: Vec::new(),
             late_interaction: None,
+            pair_reading: None,
             tokenizer,
             normalize: true,
             max_tokens,
@@ -213,7 +244,8 @@ impl Folder {
     /// Refuses lengths that the model cannot take.
     pub fn check_lengths(&self, key: &str) -> Result<()> {
         let marker = self.late_interaction.as_ref().map_or(0, LateInteraction::added_tokens);
-        let special = self.tokenizer.special_tokens() + marker;
+        let of_pairs = self.pair_reading.as_ref().map_or(0, PairReading::special_tokens);
+        let special = self.tokenizer.special_tokens() + marker + of_pairs;
         for (side, tokens) in [("query", self.max_tokens.query), ("document", self.max_tokens.document)] {
             let key = format!("{key}.max_tokens.{side}");
             if tokens <= special {

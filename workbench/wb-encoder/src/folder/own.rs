@@ -7,11 +7,13 @@ use wb_core::{Seed, atomic};
 
 use super::{Folder, MaxTokens, Prompts, json, model_error};
 use crate::{
+    cross_encoder::PairReading,
     dense::{DenseActivation, DenseLayer},
     error::Result,
     late_interaction::{self, LateInteraction, LateInteractionConfig},
     lora::{self, LoraConfig},
-    models::{Architecture, Model, WeightInit, WeightSpec},
+    models::{Architecture, Model, WeightInit, WeightSpec, score_head::is_of_head},
+    parameters::Parameter,
     pooling::Pooling,
     tokenizer::Tokenizer,
     weights::{self, WeightType},
@@ -40,9 +42,13 @@ struct Settings {
     /// Its matrix is in `late_interaction.safetensors`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     late_interaction: Option<LateInteractionConfig>,
+    /// Its head is in `score_head.safetensors`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pair_reading: Option<PairReading>,
 }
 
 const LATE_INTERACTION: &str = "late_interaction.safetensors";
+const SCORE_HEAD: &str = "score_head.safetensors";
 
 /// A dense layer, whose weights are `<place>.weight` and `<place>.bias` in `dense-<place>.safetensors`.
 #[derive(Serialize, Deserialize)]
@@ -72,6 +78,7 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         lora,
         dense,
         late_interaction,
+        pair_reading,
     } = json(&file)?;
     if format != FORMAT {
         return Err(model_error(
@@ -88,6 +95,13 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
         let spec = WeightSpec { name: late_interaction::WEIGHT.to_owned(), shape, init: WeightInit::Zeros };
         let loaded = weights::read(&[path.join(LATE_INTERACTION)], &[spec], &weights::as_named)?;
         parameters.insert(loaded.parameters.at(0).clone());
+    }
+    if let Some(reading) = &pair_reading {
+        let specs = reading.head.weights(architecture.dim());
+        let loaded = weights::read(&[path.join(SCORE_HEAD)], &specs, &weights::as_named)?;
+        loaded.parameters.iter().for_each(|one| {
+            parameters.insert(one.clone());
+        });
     }
     let mut adapter = None;
     if let Some(config) = &lora {
@@ -110,8 +124,19 @@ pub(super) fn read(path: &Path) -> Result<Folder> {
     let dense = dense.iter().enumerate().map(read_dense).collect::<Result<Vec<_>>>()?;
     let model = Model { architecture, parameters, pooling, adapter };
     let notes = Vec::new();
-    let folder =
-        Folder { name, model, lora, dense, late_interaction, tokenizer, normalize, max_tokens, prompts, notes };
+    let folder = Folder {
+        name,
+        model,
+        lora,
+        dense,
+        late_interaction,
+        pair_reading,
+        tokenizer,
+        normalize,
+        max_tokens,
+        prompts,
+        notes,
+    };
     folder.check_lengths("encoder")?;
     Ok(folder)
 }
@@ -125,8 +150,8 @@ impl Folder {
 
 /// Writes the files into a folder that is there, in a type or as the weights are in memory.
 pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: Option<WeightType>) -> Result<()> {
-    let Folder { name, model, lora, dense, late_interaction, tokenizer, normalize, max_tokens, prompts, notes: _ } =
-        folder;
+    let Folder { name, model, lora, dense, late_interaction, pair_reading, tokenizer, .. } = folder;
+    let Folder { normalize, max_tokens, prompts, .. } = folder;
     let settings = Settings {
         format: FORMAT,
         name: name.clone(),
@@ -147,6 +172,7 @@ pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: Option<WeightType>
             })
             .collect(),
         late_interaction: late_interaction.as_ref().map(|late| late.config().clone()),
+        pair_reading: pair_reading.clone(),
     };
     if let Some(matrix) = model.parameters.get(late_interaction::WEIGHT) {
         weights::write_as(&path.join(LATE_INTERACTION), [(matrix.name.clone(), matrix)].into_iter(), dtype)?;
@@ -156,8 +182,13 @@ pub(crate) fn write_into(folder: &Folder, path: &Path, dtype: Option<WeightType>
         let named = parameters.iter().map(|p| (p.name.clone(), p));
         weights::write_as(&path.join(dense_file(place)), named, dtype)?;
     }
+    if pair_reading.is_some() {
+        let head = model.parameters.iter().filter(|p| is_of_head(&p.name));
+        weights::write_as(&path.join(SCORE_HEAD), head.map(|p| (p.name.clone(), p)), dtype)?;
+    }
     let of = |adapters: bool| {
-        let of_model = model.parameters.iter().filter(|p| p.name != late_interaction::WEIGHT);
+        let is_beside = |p: &&Parameter| p.name == late_interaction::WEIGHT || is_of_head(&p.name);
+        let of_model = model.parameters.iter().filter(move |p| !is_beside(p));
         let wanted = of_model.filter(move |p| lora::is_adapter(&p.name) == adapters);
         wanted.map(|p| (p.name.clone(), p))
     };

@@ -7,7 +7,7 @@ use super::{Adapter, config::LoraConfig, row_length};
 use crate::{
     error::Result,
     late_interaction,
-    models::Architecture,
+    models::{Architecture, score_head::is_of_head},
     parameters::{Parameter, Parameters},
 };
 
@@ -24,7 +24,8 @@ pub fn attach(
     let layers = config.layers(architecture, name)?;
     for parameter in parameters.iter_mut() {
         // Late interaction's matrix is as much a part of what is learned as the adapters are.
-        parameter.trainable = config.saves(&parameter.name) || parameter.name == late_interaction::WEIGHT;
+        let is_after = parameter.name == late_interaction::WEIGHT || is_of_head(&parameter.name);
+        parameter.trainable = config.saves(&parameter.name) || is_after;
     }
     for layer in &layers {
         let Some(weight) = parameters.get(&format!("{layer}.weight")) else {

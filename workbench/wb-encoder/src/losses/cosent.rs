@@ -7,9 +7,8 @@ use wb_core::Result;
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Loss, Needs},
+    loss::{Loss, Needs, OwnScoresLoss},
     mnrl::positive,
-    sides::BatchSides,
 };
 
 /// CoSENT (consistent sentence embedding) for pairs with scores.
@@ -41,9 +40,26 @@ impl Loss for CosentConfig {
         Needs { loss: "cosent", scores: true, ..Needs::default() }
     }
 
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
-        let z: Vec<f64> =
-            sides.own_scores(labels.owners()).iter().map(|score| f64::from(*score) * self.scale).collect();
+    fn on_own_scores(&self) -> Option<&dyn OwnScoresLoss> {
+        Some(self)
+    }
+
+    fn scale(&self) -> Option<f64> {
+        Some(self.scale)
+    }
+
+    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
+        Some(LossConfig::Cosent(Self { scale }))
+    }
+
+    fn validate(&self, key: &str) -> Result<()> {
+        positive(&format!("{key}.scale"), Some(self.scale), "20 suits cosines; it is the inverse of a temperature")
+    }
+}
+
+impl OwnScoresLoss for CosentConfig {
+    fn of_scores(&self, scores: &[f32], labels: &Labels) -> (f64, Vec<f32>) {
+        let z: Vec<f64> = scores.iter().map(|score| f64::from(*score) * self.scale).collect();
         let targets = targets(labels);
         let mut order: Vec<usize> = (0..z.len()).collect();
         order.sort_by(|a, b| targets[*a].total_cmp(&targets[*b]));
@@ -58,21 +74,7 @@ impl Loss for CosentConfig {
             let as_higher = (lower[at] - z[at] - total).exp();
             (self.scale * (as_lower - as_higher)) as f32
         };
-        let at_scores: Vec<f32> = (0..z.len()).map(gradient).collect();
-        sides.add_own_gradient(labels.owners(), &at_scores);
-        total
-    }
-
-    fn scale(&self) -> Option<f64> {
-        Some(self.scale)
-    }
-
-    fn with_scale(&self, scale: f64) -> Option<LossConfig> {
-        Some(LossConfig::Cosent(Self { scale }))
-    }
-
-    fn validate(&self, key: &str) -> Result<()> {
-        positive(&format!("{key}.scale"), Some(self.scale), "20 suits cosines; it is the inverse of a temperature")
+        (total, (0..z.len()).map(gradient).collect())
     }
 }
 

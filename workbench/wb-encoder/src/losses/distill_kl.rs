@@ -7,9 +7,8 @@ use wb_core::Result;
 use super::{
     LossConfig,
     labels::Labels,
-    loss::{Loss, Needs},
+    loss::{Loss, Needs, OwnScoresLoss},
     mnrl::positive,
-    sides::BatchSides,
 };
 use crate::similarities::rows::by_owner;
 
@@ -60,24 +59,8 @@ impl Loss for DistillKlConfig {
         Needs { loss: "distill_kl", negatives: true, scores: true, ..Needs::default() }
     }
 
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
-        let student = self.student();
-        let scores = sides.own_scores(labels.owners());
-        let pairs = labels.pairs() as f64;
-        let mut at_scores = vec![0.0; scores.len()];
-        let mut sum = 0.0;
-        for own in by_owner(labels.owners(), labels.pairs()) {
-            let log_q = log_softmax_of(own.iter().map(|at| f64::from(scores[*at]) / student).collect());
-            for ((at, log_q), log_p) in own.iter().zip(log_q).zip(self.of_teacher(&own, labels)) {
-                let p = log_p.exp();
-                if p > 0.0 {
-                    sum += p * (log_p - log_q);
-                }
-                at_scores[*at] = (student * (log_q.exp() - p) / pairs) as f32;
-            }
-        }
-        sides.add_own_gradient(labels.owners(), &at_scores);
-        student * student * sum / pairs
+    fn on_own_scores(&self) -> Option<&dyn OwnScoresLoss> {
+        Some(self)
     }
 
     fn scale(&self) -> Option<f64> {
@@ -97,7 +80,28 @@ impl Loss for DistillKlConfig {
     }
 }
 
-fn log_softmax_of(mut x: Vec<f64>) -> Vec<f64> {
+impl OwnScoresLoss for DistillKlConfig {
+    fn of_scores(&self, scores: &[f32], labels: &Labels) -> (f64, Vec<f32>) {
+        let student = self.student();
+        let pairs = labels.pairs() as f64;
+        let mut at_scores = vec![0.0; scores.len()];
+        let mut sum = 0.0;
+        for own in by_owner(labels.owners(), labels.pairs()) {
+            let log_q = log_softmax_of(own.iter().map(|at| f64::from(scores[*at]) / student).collect());
+            for ((at, log_q), log_p) in own.iter().zip(log_q).zip(self.of_teacher(&own, labels)) {
+                let p = log_p.exp();
+                if p > 0.0 {
+                    sum += p * (log_p - log_q);
+                }
+                at_scores[*at] = (student * (log_q.exp() - p) / pairs) as f32;
+            }
+        }
+        (student * student * sum / pairs, at_scores)
+    }
+}
+
+/// The logarithm of the softmax.
+pub(super) fn log_softmax_of(mut x: Vec<f64>) -> Vec<f64> {
     let largest = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let total = largest + x.iter().map(|x| (x - largest).exp()).sum::<f64>().ln();
     x.iter_mut().for_each(|x| *x -= total);

@@ -19,7 +19,24 @@ pub trait Loss {
     fn needs(&self) -> Needs;
 
     /// Computes the loss, and hands its gradient at the scores to the sides.
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64;
+    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+        // Losses that are none on own scores have a way of their own.
+        let Some(loss) = self.on_own_scores() else { return f64::NAN };
+        let (loss, at_scores) = loss.of_scores(&sides.own_scores(labels.owners()), labels);
+        sides.add_own_gradient(labels.owners(), &at_scores);
+        loss
+    }
+
+    /// Itself, where it asks for nothing but the scores of documents with their own anchors: such a loss trains
+    /// cross-encoders too.
+    fn on_own_scores(&self) -> Option<&dyn OwnScoresLoss> {
+        None
+    }
+
+    /// True where cosines are no scores for it: it takes the numbers of a cross-encoder alone.
+    fn is_of_pairs(&self) -> bool {
+        false
+    }
 
     /// The lengths that embeddings are cut to, with what the loss at each counts.
     fn cuts(&self) -> Vec<WeightedDim> {
@@ -60,6 +77,12 @@ pub trait Loss {
     fn validate(&self, _key: &str) -> Result<()> {
         Ok(())
     }
+}
+
+/// A loss on the scores of documents with their own anchors.
+pub trait OwnScoresLoss {
+    /// The loss of scores, `[D]`, in the order of the labels' documents, and its gradient there.
+    fn of_scores(&self, scores: &[f32], labels: &Labels) -> (f64, Vec<f32>);
 }
 
 /// A length that embeddings are cut to, and what the loss there counts.

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     labels::Labels,
-    loss::{Loss, Needs},
-    sides::BatchSides,
+    loss::{Loss, Needs, OwnScoresLoss},
 };
 
 /// Margin-MSE from a teacher's scores.
@@ -30,9 +29,14 @@ impl Loss for MarginMseConfig {
         Needs { loss: "margin_mse", negatives: true, scores: true, ..Needs::default() }
     }
 
-    fn forward_backward(&self, sides: &mut BatchSides<'_>, labels: &Labels) -> f64 {
+    fn on_own_scores(&self) -> Option<&dyn OwnScoresLoss> {
+        Some(self)
+    }
+}
+
+impl OwnScoresLoss for MarginMseConfig {
+    fn of_scores(&self, scores: &[f32], labels: &Labels) -> (f64, Vec<f32>) {
         let owners = labels.owners();
-        let scores = sides.own_scores(owners);
         let wanted = margins(labels);
         let count = wanted.len() as f64;
         let mut at_scores = vec![0.0; scores.len()];
@@ -44,8 +48,7 @@ impl Loss for MarginMseConfig {
             at_scores[owner] += (2.0 * off / count) as f32;
             at_scores[negative] -= (2.0 * off / count) as f32;
         }
-        sides.add_own_gradient(owners, &at_scores);
-        sum / count
+        (sum / count, at_scores)
     }
 }
 

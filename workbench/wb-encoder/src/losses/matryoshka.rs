@@ -55,6 +55,10 @@ impl Loss for MatryoshkaConfig {
         Some("`matryoshka` shortens one vector a text")
     }
 
+    fn is_of_pairs(&self) -> bool {
+        self.loss.inner().is_of_pairs()
+    }
+
     fn guide(&self) -> Option<&EncoderRef> {
         self.loss.guide()
     }

@@ -1,16 +1,19 @@
 //! The choice among losses: how the scores of a batch become one number to lower.
 
 pub mod angle;
+pub mod binary_cross_entropy;
 pub mod blocked;
 pub mod cosent;
 pub mod distill_kl;
 pub mod gist;
 pub mod labels;
+pub mod list_net;
 pub mod loss;
 pub mod margin_mse;
 pub mod matryoshka;
 pub mod mnrl;
 pub mod on_embeddings;
+pub mod relevance;
 pub mod sides;
 mod softmax;
 pub mod triplet;
@@ -24,16 +27,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use angle::AngleConfig;
+pub use binary_cross_entropy::BinaryCrossEntropyConfig;
 pub use blocked::Blocked;
 pub use cosent::CosentConfig;
 pub use distill_kl::DistillKlConfig;
 pub use gist::{GistConfig, Margin};
 pub use labels::{GuideEmbeddings, Labels, PairLabels};
-pub use loss::{Loss, Needs};
+pub use list_net::ListNetConfig;
+pub use loss::{Loss, Needs, OwnScoresLoss};
 pub use margin_mse::MarginMseConfig;
 pub use matryoshka::MatryoshkaConfig;
 pub use mnrl::{Direction, Hardness, MnrlConfig, Partition};
 pub use on_embeddings::{LossGradients, LossOnEmbeddings};
+pub use relevance::Relevance;
 pub use sides::{BatchSides, Block};
 pub use triplet::{TripletConfig, TripletDistance};
 
@@ -60,6 +66,11 @@ pub enum LossConfig {
     /// Scored pairs in the order of their scores, by the angle between vectors of complex numbers in place of
     /// `train.similarity`. Needs scores.
     Angle(AngleConfig),
+    /// Each document of a pair relevant or not, by a cross-encoder.
+    BinaryCrossEntropy(BinaryCrossEntropyConfig),
+    /// The positive among its pair's documents, or a teacher's choice among them, by a cross-encoder. Needs hard
+    /// negatives.
+    ListNet(ListNetConfig),
     /// Another loss on the first numbers of each embedding too.
     Matryoshka(MatryoshkaConfig),
 }
@@ -81,6 +92,8 @@ impl LossConfig {
             Self::DistillKl(config) => config,
             Self::Cosent(config) => config,
             Self::Angle(config) => config,
+            Self::BinaryCrossEntropy(config) => config,
+            Self::ListNet(config) => config,
             Self::Matryoshka(config) => config,
         }
     }
@@ -106,6 +119,23 @@ impl LossConfig {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a loss that does not train a cross-encoder, or one that trains nothing else.
+    pub fn check_pair_reading(&self, key: &str, reads_pairs: bool) -> wb_core::Result<()> {
+        let name = self.name();
+        let (message, hint) = match (reads_pairs, self.inner().on_own_scores().is_some(), self.inner().is_of_pairs()) {
+            (true, false, _) => (
+                format!("`{name}` compares embeddings, and a cross-encoder gives a score for two texts"),
+                "loss: { binary_cross_entropy: {} }, { list_net: {} } or, from a teacher's scores, { margin_mse: {} }",
+            ),
+            (false, _, true) => (
+                format!("`{name}` takes a cross-encoder's numbers, not cosines"),
+                "encoder.cross_encoder={}, or loss: { mnrl: {} }",
+            ),
+            _ => return Ok(()),
+        };
+        Err(wb_core::Error::value(key, message).with_hint(hint))
     }
 
     /// Demands that the loss makes on the data.

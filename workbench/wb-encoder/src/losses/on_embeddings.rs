@@ -66,6 +66,19 @@ impl LossOnEmbeddings {
         self.compute(anchors, documents, labels, true)
     }
 
+    /// Refuses a loss that does not train a cross-encoder, or one that trains nothing else.
+    pub(crate) fn check_pair_reading(&self, key: &str, reads_pairs: bool) -> Result<()> {
+        self.loss.check_pair_reading(key, reads_pairs)
+    }
+
+    /// The loss of a cross-encoder's numbers, `[D]`, in the order of the labels' documents, and its gradient there.
+    pub fn of_numbers(&self, numbers: &[f32], labels: &Labels) -> Result<(f64, Vec<f32>)> {
+        self.loss.check_pair_reading("train.loss", true)?;
+        self.needs().check(labels)?;
+        let loss = self.loss.inner().on_own_scores();
+        Ok(loss.map_or((f64::NAN, Vec::new()), |loss| loss.of_scores(numbers, labels)))
+    }
+
     /// The loss alone.
     pub fn forward(&self, anchors: &Embeddings, documents: &Embeddings, labels: &Labels) -> Result<f64> {
         Ok(self.compute(anchors, documents, labels, false)?.loss)

@@ -145,7 +145,7 @@ pub(crate) fn mixed_labels(pairs: usize, negatives: usize) -> Labels {
 }
 
 /// Every loss, with a number of hard negatives of a pair.
-pub(crate) const ALL: [(&str, usize); 18] = [
+pub(crate) const ALL: [(&str, usize); 21] = [
     (r#"{"mnrl": {}}"#, 0),
     (r#"{"mnrl": {"mask_duplicates": false}}"#, 3),
     (r#"{"mnrl": {"directions": ["query_to_doc", "doc_to_query"], "partition": "per_direction"}}"#, 2),
@@ -162,6 +162,9 @@ pub(crate) const ALL: [(&str, usize); 18] = [
     (r#"{"triplet": {"distance": "manhattan", "margin": 2}}"#, 1),
     (r#"{"margin_mse": {}}"#, 3),
     (r#"{"distill_kl": {"temperature": 0.5}}"#, 3),
+    (r#"{"binary_cross_entropy": {}}"#, 2),
+    (r#"{"list_net": {}}"#, 3),
+    (r#"{"list_net": {"relevance": "scores"}}"#, 2),
     (r#"{"cosent": {"scale": 5}}"#, 0),
     (r#"{"cosent": {}}"#, 2),
     (r#"{"matryoshka": {"dims": [24, 7, 16], "weights": [1, 0.5, 2], "loss": {"mnrl": {"temperature": 0.1}}}}"#, 2),
@@ -416,7 +419,10 @@ fn a_scale_can_be_given_to_losses_that_have_one() {
         let config = config(json);
         assert_eq!(config.scale().is_some(), config.with_scale(4.0).is_some());
         match config.with_scale(4.0) {
-            None => assert!(json.contains("triplet") || json.contains("margin_mse"), "{json}"),
+            None => {
+                let without = ["triplet", "margin_mse", "binary_cross_entropy", "list_net"];
+                assert!(without.iter().any(|name| json.contains(name)), "{json}");
+            }
             Some(other) => {
                 other.validate("loss").unwrap();
                 assert_eq!(other.scale(), Some(4.0));

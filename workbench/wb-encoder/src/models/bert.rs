@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, HubKeys, Transformer, TransformerSizes,
+    Activation, HubKeys, ScoreHead, ScoredAs, Transformer, TransformerSizes,
     stack::{HeadSizes, LinearSpec, NormKind, NormOrder, PositionTable, Reach, Stack, StackDropout, StackLayer},
     transformer_config::{HubTokens, without_wrappers},
 };
@@ -102,6 +102,25 @@ impl Transformer for BertConfig {
             Some((before, "beta")) => format!("{before}LayerNorm.bias"),
             _ => ours.to_owned(),
         }
+    }
+
+    fn scored_as(&self, _: Option<&HubKeys>) -> Result<Option<ScoredAs>> {
+        Ok(Some(match self.first_position {
+            0 => ScoredAs {
+                classes: &["BertForSequenceClassification"],
+                holder: "bert.",
+                head: ScoreHead::of_first_token("pooler.dense", "classifier"),
+            },
+            _ => ScoredAs {
+                classes: &[
+                    "RobertaForSequenceClassification",
+                    "XLMRobertaForSequenceClassification",
+                    "CamembertForSequenceClassification",
+                ],
+                holder: "roberta.",
+                head: ScoreHead::of_first_token("classifier.dense", "classifier.out_proj"),
+            },
+        }))
     }
 
     fn pad_token_id(&self) -> Option<u32> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, DecoderShape, HubKeys, Transformer, TransformerSizes,
+    Activation, DecoderShape, HubKeys, ScoreHead, ScoredAs, Transformer, TransformerSizes,
     stack::{HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
     transformer_config::HubTokens,
 };
@@ -100,6 +100,11 @@ impl Transformer for GemmaConfig {
 
     fn kind(&self) -> &'static str {
         "gemma3"
+    }
+
+    fn scored_as(&self, _: Option<&HubKeys>) -> Result<Option<ScoredAs>> {
+        let classes = &["Gemma3TextForSequenceClassification"];
+        Ok(Some(ScoredAs { classes, holder: "model.", head: ScoreHead::of_last_token() }))
     }
 
     fn special_roles(&self) -> &'static [&'static str] {

@@ -8,6 +8,7 @@ pub mod hub_keys;
 pub mod modern_bert;
 pub mod nomic_bert;
 pub mod qwen;
+pub mod score_head;
 pub mod stack;
 pub mod static_config;
 #[cfg(feature = "burn")]
@@ -29,6 +30,7 @@ pub use hub_keys::HubKeys;
 pub use modern_bert::ModernBertConfig;
 pub use nomic_bert::NomicBertConfig;
 pub use qwen::{QwenConfig, QwenVersion};
+pub use score_head::{InnerActivation, InnerLayer, InnerNorm, ScoreHead, ScoredAs};
 pub use stack::Stack;
 pub use static_config::StaticConfig;
 pub use t5::T5Config;

@@ -4,11 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, HubKeys, Transformer, TransformerSizes,
+    Activation, HubKeys, InnerActivation, InnerLayer, InnerNorm, ScoreHead, ScoredAs, Transformer, TransformerSizes,
     stack::{HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
     transformer_config::HubTokens,
 };
-use crate::error::{Result, expect_value};
+use crate::{
+    error::{Result, expect_value},
+    pooling::Pooling,
+};
 
 /// ModernBERT (Warner et al. 2024, arXiv 2412.13663): most layers look at a window, some at the whole text, each kind
 /// with a rotary base of its own. Weights are named as in `model.safetensors` without a leading `model.`:
@@ -116,6 +119,11 @@ impl Transformer for ModernBertConfig {
         }))
     }
 
+    fn scored_as(&self, keys: Option<&HubKeys>) -> Result<Option<ScoredAs>> {
+        let head = self.score_head(keys)?;
+        Ok(Some(ScoredAs { classes: &["ModernBertForSequenceClassification"], holder: "model.", head }))
+    }
+
     fn kind(&self) -> &'static str {
         "modernbert"
     }
@@ -186,6 +194,29 @@ impl Transformer for ModernBertConfig {
 }
 
 impl ModernBertConfig {
+    /// A dense layer, GELU and a normalization on the first token's state or the mean, then the last layer. `keys` are
+    /// those of a file that has such a head; without it they are transformers' own defaults.
+    fn score_head(&self, keys: Option<&HubKeys>) -> Result<ScoreHead> {
+        let (mut pooling, mut bias) = (Pooling::Cls, false);
+        if let Some(keys) = keys {
+            bias = keys.flag("classifier_bias", false)?;
+            pooling = match keys.text("classifier_pooling", "cls")?.as_str() {
+                "cls" => Pooling::Cls,
+                "mean" => Pooling::Mean,
+                other => return Err(keys.refuse(format!("has classifier_pooling `{other}`, expected cls or mean"), "")),
+            };
+            let activation = keys.activation("classifier_activation", "gelu")?;
+            if activation != Activation::Gelu {
+                let message = format!("has classifier_activation `{}`, expected gelu", activation.hub_name());
+                return Err(keys.refuse(message, ""));
+            }
+        }
+        let norm = InnerNorm { name: "head.norm".into(), shift: self.norm_bias, epsilon: self.norm_eps };
+        let (name, activation) = ("head.dense".into(), InnerActivation::Gelu);
+        let inner = InnerLayer { name, bias, activation, norm: Some(norm) };
+        Ok(ScoreHead { pooling, inner: Some(inner), out: "classifier".into(), bias: true })
+    }
+
     fn is_global(&self, layer: usize) -> bool {
         layer.is_multiple_of(self.global_attn_every_n_layers)
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, BertConfig, HubKeys, Transformer, TransformerSizes,
+    Activation, BertConfig, HubKeys, ScoreHead, ScoredAs, Transformer, TransformerSizes,
     stack::{HeadSizes, LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
     transformer_config::{HubTokens, without_wrappers},
 };
@@ -105,6 +105,14 @@ impl Transformer for NomicBertConfig {
 
     fn kind(&self) -> &'static str {
         "nomic_bert"
+    }
+
+    fn scored_as(&self, _: Option<&HubKeys>) -> Result<Option<ScoredAs>> {
+        Ok(Some(ScoredAs {
+            classes: &["NomicBertForSequenceClassification"],
+            holder: "nomic_bert.",
+            head: ScoreHead::of_first_token("pooler.dense", "classifier"),
+        }))
     }
 
     fn our_name(&self, name: &str) -> String {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Activation, DecoderShape, HubKeys, Transformer, TransformerSizes,
+    Activation, DecoderShape, HubKeys, ScoreHead, ScoredAs, Transformer, TransformerSizes,
     stack::{LinearSpec, NormKind, NormOrder, Reach, Rotary, Stack, StackDropout, StackLayer},
     transformer_config::HubTokens,
 };
@@ -115,6 +115,14 @@ impl Transformer for QwenConfig {
 
     fn kind(&self) -> &'static str {
         self.version.name()
+    }
+
+    fn scored_as(&self, _: Option<&HubKeys>) -> Result<Option<ScoredAs>> {
+        let classes: &[&str] = match self.version {
+            QwenVersion::Qwen2 => &["Qwen2ForSequenceClassification"],
+            QwenVersion::Qwen3 => &["Qwen3ForSequenceClassification"],
+        };
+        Ok(Some(ScoredAs { classes, holder: "model.", head: ScoreHead::of_last_token() }))
     }
 
     fn special_roles(&self) -> &'static [&'static str] {

@@ -59,9 +59,13 @@ fn embeddings(stack: &Stack, pass: &Pass<'_>, batch: &Padded) -> Result<Tensor<2
         }
         None => None,
     };
-    let types = match &stack.token_types {
-        Some((name, _)) => Some(pass.weights.matrix(name)?.slice([0..1, 0..width])),
-        None => None,
+    let types = match (&stack.token_types, &batch.types) {
+        (Some((name, _)), None) => Some(pass.weights.matrix(name)?.slice([0..1, 0..width])),
+        (Some((name, _)), Some(types)) => {
+            sum = sum + module::embedding(pass.weights.matrix(name)?, types.clone());
+            None
+        }
+        (None, _) => None,
     };
     let added = match (positions, types) {
         (Some(positions), Some(types)) => Some(positions + types),

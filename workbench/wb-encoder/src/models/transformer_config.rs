@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Architecture, HubKeys, Stack};
+use super::{Architecture, HubKeys, ScoredAs, Stack};
 use crate::error::Result;
 
 /// The config of an architecture with layers of attention. All that is known of an architecture stands in its file, in
@@ -56,6 +56,12 @@ pub trait Transformer {
     /// Roles of special tokens, as transformers' tokenizers call them.
     fn special_roles(&self) -> &'static [&'static str] {
         &["unk_token", "sep_token", "pad_token", "cls_token", "mask_token"]
+    }
+
+    /// The head by which transformers scores a text with this network; `keys` are those of a file that has one. None
+    /// where it has no such head.
+    fn scored_as(&self, _keys: Option<&HubKeys>) -> Result<Option<ScoredAs>> {
+        Ok(None)
     }
 
     /// Standard deviation of a fresh table or linear layer by its name and the numbers that it takes: the

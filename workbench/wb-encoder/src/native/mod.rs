@@ -25,8 +25,7 @@ mod states;
 mod static_embedding;
 mod surface;
 
-use self::{backbone::NativeBackbone, stack::NativeStack};
-pub(crate) use self::{linear::AdaptedWeights, stack::PairBackbone};
+use self::{backbone::NativeBackbone, linear::AdaptedWeights, stack::NativeStack};
 use crate::{
     backbone::Backbone,
     error::{Error, Result},

@@ -4,8 +4,16 @@ use std::collections::BTreeMap;
 
 use wb_core::fingerprint::Fingerprint;
 
-use super::{TrainJob, objectives::Objectives};
+use super::{Meeting, TrainJob, objectives::Objectives};
 use crate::{error::Result, parameters::Parameters};
+
+fn meeting(meeting: Meeting<'_>) -> String {
+    match meeting {
+        Meeting::Vectors => String::new(),
+        Meeting::Tokens(late) => format!("{:?}", late.config()),
+        Meeting::Together(reading, max_tokens) => Fingerprint::of_json(&(reading, max_tokens)).to_string(),
+    }
+}
 
 /// Everything that must be the same to go on from a checkpoint.
 pub(super) fn made_with(
@@ -27,7 +35,7 @@ pub(super) fn made_with(
     let entries = [
         ("config", Fingerprint::of_json(job.config).to_string()),
         ("frozen weights", frozen.finish().to_string()),
-        ("late interaction", job.late_interaction.map(|late| format!("{:?}", late.config())).unwrap_or_default()),
+        ("meeting", meeting(job.meeting)),
         ("guide", job.guide.map(|guide| guide.fingerprint().to_string()).unwrap_or_default()),
         ("names and shapes of weights", names.finish().to_string()),
         ("pairs", job.pairs.fingerprint()?.to_string()),

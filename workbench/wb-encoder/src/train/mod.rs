@@ -11,10 +11,12 @@ pub mod interpolate;
 pub mod journal;
 pub mod lints;
 mod made_with;
+pub mod meeting;
 pub mod mix;
 pub mod moment;
 pub mod objectives;
 pub mod optimizer;
+pub mod pair_step;
 pub mod plan;
 pub mod prefetch;
 pub mod refresh;
@@ -28,6 +30,7 @@ pub mod texts;
 pub mod token_cache;
 pub mod token_dropout;
 pub mod validate;
+mod validate_pairs;
 pub mod views;
 
 #[cfg(test)]
@@ -40,6 +43,7 @@ use wb_core::{Encoder, PairSet, Progress, RunDir, Seed, run_dir::write_json};
 pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfig};
 pub use curriculum::{StageConfig, Until};
 pub use lints::{DataFacts, lints};
+pub use meeting::Meeting;
 pub use mix::MixConfig;
 pub use moment::Moment;
 pub use objectives::{CodeTokens, ObjectivesConfig};
@@ -49,6 +53,7 @@ pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
 pub use table::{PairStream, TrainPairs};
 pub use token_cache::{Tokenize, TokenizeRequest};
+pub use validate_pairs::VALIDATION_CANDIDATES;
 pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
@@ -66,7 +71,6 @@ use self::{
 use crate::{
     backbone::Backbone,
     error::{Error, Result},
-    late_interaction::LateInteraction,
     losses::LossOnEmbeddings,
     stop::Stop,
 };
@@ -82,8 +86,8 @@ pub struct TrainJob<'a> {
     pub validation: &'a PairSet,
     /// Text to token ids, from several threads at once.
     pub tokenize: &'a Tokenize<'a>,
-    /// The step from token states to one vector each; none where the encoder gives one vector a text.
-    pub late_interaction: Option<&'a LateInteraction>,
+    /// The point at which queries and documents meet.
+    pub meeting: Meeting<'a>,
     /// Knowledge of texts that objectives on tokens need; needed where the config names some.
     pub code: Option<CodeTokens<'a>>,
     /// Special tokens before and after every text, which token dropout must not take; a marker of its side is one.
@@ -202,7 +206,7 @@ fn train_with_heads(
     progress(Progress::new("planning steps", 0, 0).note("tokenizing validation pairs"));
     let loss = LossOnEmbeddings::new(config.similarity, &config.loss);
     loss.check_dim(backbone.dim())?;
-    check_similarity(job, &loss)?;
+    job.meeting.check(&loss)?;
     table.check(loss.needs(), config)?;
     let held_out = Validation::new(job.validation.pairs(), &loss, config, job.seed, job.tokenize, guide)
         .map_err(|error| unless_stopped(job.stop, error))?;
@@ -267,21 +271,6 @@ fn train_with_heads(
         }
     }
     Ok(outcome)
-}
-
-/// The similarity and the encoder have to agree on what is compared: texts by one vector each, or token by token.
-fn check_similarity(job: &TrainJob<'_>, loss: &LossOnEmbeddings) -> Result<()> {
-    let (message, hint) = match (job.late_interaction.is_some(), loss.of_tokens().is_some()) {
-        (true, false) => {
-            ("compares one vector a text, and the encoder gives one a token", "train.similarity=maxsim, or { xtr: {} }")
-        }
-        (false, true) => (
-            "compares texts token by token, and the encoder gives one vector a text",
-            "encoder.late_interaction={}, or train.similarity=cosine",
-        ),
-        _ => return Ok(()),
-    };
-    Err(Error::value("train.similarity", message).with_hint(hint))
 }
 
 /// Turns the error of a guide that was broken off, which says only that it was, into [`Error::Stopped`].

@@ -180,8 +180,8 @@ impl<'a> Session<'a> {
                 drop_tokens(batch.tokens, config.token_dropout, self.job.special_tokens, self.job.seed, number);
             let of_stage = &self.course.losses[planned.stage];
             let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
-            let late = self.job.late_interaction;
-            let found = accumulate(backbone, late, of_stage, &batch, number, options, gradients)?;
+            let meeting = self.job.meeting;
+            let found = accumulate(backbone, meeting, of_stage, &batch, number, options, gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
             }
@@ -243,7 +243,7 @@ impl<'a> Session<'a> {
                 return Ok(false);
             }
             self.swap_average()?;
-            let found = held_out.measure(self.backbone, self.job.late_interaction, loss, &mut go_on);
+            let found = held_out.measure(self.backbone, self.job.meeting, loss, &mut go_on);
             self.swap_average()?;
             let Some(found) = Stop::or_nothing(found)? else { return Ok(false) };
             self.record(found)?;

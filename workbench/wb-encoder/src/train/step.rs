@@ -5,12 +5,12 @@ use std::{borrow::Cow, ops::Range};
 use ndarray::{Array2, s};
 use wb_core::{Embeddings, Seed, Side};
 
-use super::prefetch::TrainBatch;
+use super::{meeting::Meeting, pair_step, prefetch::TrainBatch};
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream},
     batch::TokenBatch,
     error::Result,
-    late_interaction::{LateInteraction, Projected},
+    late_interaction::Projected,
     losses::LossOnEmbeddings,
     parameters::Gradients,
     stop::Stop,
@@ -44,16 +44,20 @@ pub struct StepOptions<'a> {
 /// neither its states nor its tape.
 pub fn accumulate(
     backbone: &dyn Backbone,
-    late: Option<&LateInteraction>,
+    meeting: Meeting<'_>,
     loss: &LossOnEmbeddings,
     batch: &TrainBatch,
     number: u64,
     options: StepOptions<'_>,
     gradients: &mut Gradients,
 ) -> Result<f64> {
+    let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
+    if let Meeting::Together(reading, max_tokens) = meeting {
+        return pair_step::accumulate(backbone, (reading, max_tokens), loss, batch, dropout, options, gradients);
+    }
+    let late = meeting.late_interaction();
     let parts = parts(&batch.tokens, options.micro_tokens, options.micro_texts);
     let cached = parts.len() > 1;
-    let dropout = options.dropout.map(|seed| Dropout { seed: seed.number_at("dropout", number) });
     let anchors = batch.pairs.len();
     let forward = |texts: &Range<usize>| -> Result<Part> {
         options.stop.check()?;
@@ -169,7 +173,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         burn_backbone::BurnBackbone,
-        late_interaction::{LateInteractionConfig, WEIGHT},
+        late_interaction::{LateInteraction, LateInteractionConfig, WEIGHT},
         lora::{self, LoraConfig},
         losses::tests::{ALL, config, mixed_labels},
         models::{Architecture, BertConfig, Model},
@@ -250,7 +254,8 @@ pub(super) mod tests {
             let mut gradients = Gradients::zeros(backbone.parameters());
             let dropout = seed.map(Seed);
             let options = StepOptions { dropout, micro_tokens, micro_texts, weight: 0.5, stop: &stop };
-            (accumulate(backbone, late, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+            let meeting = late.map_or(Meeting::Vectors, Meeting::Tokens);
+            (accumulate(backbone, meeting, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
         };
         let (whole, expected) = run(0, 0, Some(9));
         assert_ne!(run(0, 0, Some(10)).0, whole, "{json}: dropout is off");

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use wb_core::{Embeddings, Pair, Seed, Side};
 
 use super::{
-    Guide,
+    Guide, Meeting,
     config::TrainConfig,
     table::PairTable,
     token_cache::{Tokenize, TokenizeRequest},
@@ -23,26 +23,26 @@ use crate::{
 };
 
 /// Texts embedded in one call.
-const TEXTS: usize = 128;
+pub(super) const TEXTS: usize = 128;
 
 /// Held-out pairs with their tokens.
 #[derive(Debug)]
 pub struct Validation {
-    anchors: Vec<Vec<u32>>,
-    positives: Vec<Vec<u32>>,
+    pub(super) anchors: Vec<Vec<u32>>,
+    pub(super) positives: Vec<Vec<u32>>,
     /// Hard negatives, pair after pair; none where the loss can do without.
-    negatives: Vec<Vec<u32>>,
+    pub(super) negatives: Vec<Vec<u32>>,
     /// Beginnings of the pairs' hard negatives, and the end.
-    negative_starts: Vec<usize>,
+    pub(super) negative_starts: Vec<usize>,
     anchor_texts: Vec<u32>,
     /// The positive, then the hard negatives.
-    document_texts: Vec<Vec<u32>>,
+    pub(super) document_texts: Vec<Vec<u32>>,
     scores: Vec<Vec<f32>>,
-    batch_pairs: usize,
+    pub(super) batch_pairs: usize,
     /// The guide's embeddings of the anchors and the positives, where the loss has a guide.
     guide: Option<GuideEmbeddings>,
     /// The reason why the loss cannot be measured.
-    without_loss: Option<String>,
+    pub(super) without_loss: Option<String>,
 }
 
 /// Scores of a validation.
@@ -127,15 +127,18 @@ impl Validation {
     }
 
     /// Measures a backbone: ranks by the loss's similarity, with one vector a token by MaxSim, also where the loss is XTR's;
-    /// the loss by its own. `go_on` is told how many texts are embedded; where it says no, nothing is measured.
+    /// the loss by its own. A cross-encoder ranks few documents a query (20). `go_on` is told how many texts are embedded; where it says no, nothing is measured.
     pub fn measure(
         &self,
         backbone: &dyn Backbone,
-        late: Option<&LateInteraction>,
+        meeting: Meeting<'_>,
         loss: &LossOnEmbeddings,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<ValidationScores>> {
-        let n = self.len();
+        if let Meeting::Together(reading, max_tokens) = meeting {
+            return self.measure_pairs(backbone, (reading, max_tokens), loss, go_on);
+        }
+        let (late, n) = (meeting.late_interaction(), self.len());
         let mut embed = |ids: &[Vec<u32>], side, before: usize| {
             embed(backbone, late, ids, side, &mut |texts| go_on(before + texts))
         };
@@ -163,7 +166,7 @@ impl Validation {
         Ok(Some(self.measured(&found, sum)))
     }
 
-    fn measured(&self, ranks: &[usize], sum_of_losses: f64) -> ValidationScores {
+    pub(super) fn measured(&self, ranks: &[usize], sum_of_losses: f64) -> ValidationScores {
         let count = ranks.len().max(1) as f64;
         ValidationScores {
             mrr: ranks.iter().map(|rank| 1.0 / *rank as f64).sum::<f64>() / count,
@@ -172,7 +175,7 @@ impl Validation {
         }
     }
 
-    fn labels(&self, pairs: &Range<usize>) -> Result<Labels> {
+    pub(super) fn labels(&self, pairs: &Range<usize>) -> Result<Labels> {
         let of = |pair: usize| PairLabels {
             anchor: self.anchor_texts[pair],
             documents: &self.document_texts[pair],
@@ -230,7 +233,7 @@ fn ranks(scores: ArrayView2<'_, f32>, texts: &[u32], first: usize) -> Vec<usize>
 }
 
 /// Neighbouring pairs in batches of `size`; one pair left over joins the batch before it.
-fn batches(count: usize, size: usize) -> Vec<Range<usize>> {
+pub(super) fn batches(count: usize, size: usize) -> Vec<Range<usize>> {
     let mut batches: Vec<Range<usize>> =
         (0..count).step_by(size).map(|start| start..(start + size).min(count)).collect();
     if batches.len() > 1 && batches.last().is_some_and(|last| last.len() == 1) {

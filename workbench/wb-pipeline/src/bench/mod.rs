@@ -6,7 +6,8 @@ mod print;
 
 use anyhow::{Context, Result};
 use wb_bench::{
-    BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options, Scorer, TrainingTexts, benchmarks::NAMES,
+    BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options, Reranking, Scorer, TrainingTexts,
+    benchmarks::NAMES,
 };
 use wb_core::{
     Encoder, PairSet, Progress,
@@ -15,7 +16,7 @@ use wb_core::{
     run_dir::{read_json, write_json},
 };
 use wb_data::Tolerance;
-use wb_encoder::{BiEncoder, Folder};
+use wb_encoder::{BiEncoder, CrossEncoder, Folder};
 
 pub use self::{
     named::{NamedBenchmarks, NamedOutcomes},
@@ -74,7 +75,8 @@ pub fn bench(
         let plan = plan(experiment, entry, data, progress).with_context(|| format!("cannot read benchmark {name}"))?;
         let inputs = inputs(experiment, &plan, entry, (&of_encoder, of_annotations.as_ref()))?;
         let stage = format!("bench {name}");
-        let files: Vec<_> = experiment.bench.contestants.iter().map(|c| run.dir.bench(&name, c.as_str())).collect();
+        let contestants = experiment.contestants();
+        let files: Vec<_> = contestants.iter().map(|c| run.dir.bench(&name, c.as_str())).collect();
         let main = entry.benchmark.benchmark().card().main;
         if run.stages.is_done(&stage, &inputs) && files.iter().all(|file| file.is_file()) {
             let outcomes = files.iter().map(|file| read_json(file)).collect::<Result<_, _>>()?;
@@ -99,7 +101,7 @@ pub fn bench(
         let options = Options { seed: experiment.seed, examples: experiment.bench.examples, audits: &audits };
         let mut outcomes = Vec::new();
         let mut of_trained = None;
-        for (contestant, file) in experiment.bench.contestants.iter().zip(&files) {
+        for (contestant, file) in contestants.iter().zip(&files) {
             let outcome = encoders.measure(*contestant, &plan, options, &mut of_trained, progress)?;
             write_json(file, &outcome)?;
             outcomes.push(outcome);
@@ -136,6 +138,9 @@ fn inputs(
     all.number(u64::from(entry.benchmark.benchmark().card().version)).number(experiment.seed.0);
     let bench = &experiment.bench;
     all.text(Fingerprint::of_json(&(&bench.bm25, &bench.fusion, &bench.contestants, bench.examples)).as_str());
+    if experiment.reads_pairs() {
+        all.number(bench.rerank_top as u64);
+    }
     if let (Some(documents), Some(of_annotations)) = (&bench.documents, of_annotations) {
         all.text(documents.embed.as_str()).text(of_annotations.as_str());
     }
@@ -197,6 +202,9 @@ impl Encoders<'_> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ContestantOutcome> {
         let (bm25, fusion) = (self.experiment.bench.bm25, self.experiment.bench.fusion.clone());
+        if self.experiment.reads_pairs() && contestant != ContestantName::Bm25 {
+            return self.measure_cross_encoder(contestant == ContestantName::Trained, plan, options, progress);
+        }
         if of_trained.is_none() && matches!(contestant, ContestantName::Trained | ContestantName::Fused) {
             *of_trained = Some(self.prepare(true, plan, progress)?);
         }
@@ -209,6 +217,31 @@ impl Encoders<'_> {
             _ => (BenchContestant::Bm25(bm25).prepare(&plan.texts, progress)?, Vec::new()),
         };
         Ok(wb_bench::run(plan, &scorer, &settings, options, progress)?)
+    }
+
+    /// Measures a cross-encoder on what BM25 finds: each query's first documents in its order, the rest below.
+    fn measure_cross_encoder(
+        &mut self,
+        trained: bool,
+        plan: &BenchmarkPlan,
+        options: Options<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ContestantOutcome> {
+        let bench = &self.experiment.bench;
+        let (name, folder) = match trained {
+            true => ("trained", Folder::read_cross_encoder(&self.run_encoder)?),
+            false => ("untrained", self.untrained.clone().context("the cross-encoder before training is not there")?),
+        };
+        let device = device::open(self.experiment.device, None)?;
+        let reranker = CrossEncoder::open(folder, &device)?.named(name);
+        let settings = vec![("max tokens of both".to_owned(), reranker.max_tokens().to_string())];
+        let (role, base) = match trained {
+            true => (ContestantRole::Trained, self.experiment.pretrained().map(|base| base.id.clone())),
+            false => (ContestantRole::Untrained, None),
+        };
+        let words = BenchContestant::Bm25(bench.bm25).prepare(&plan.texts, progress)?;
+        let scorer = words.with_reranker(Reranking { reranker: &reranker, top: bench.rerank_top });
+        Ok(wb_bench::run(plan, &scorer.known_as(role, base), &settings, options, progress)?)
     }
 
     /// The encoder with all texts embedded, and what belongs to its numbers.

@@ -23,6 +23,9 @@ pub struct BenchConfig {
     pub bm25: Bm25Config,
     /// Fusion of the scores of BM25 and the trained encoder into one.
     pub fusion: FusionConfig,
+    /// Number of each query's first documents by BM25 that a cross-encoder (`encoder.cross_encoder`) orders; the rest
+    /// stay below as they were. Time grows with it.
+    pub rerank_top: usize,
     /// Text that encoders embed of a document, where that is not its own: `embed` (`code`, `annotation`, `both`,
     /// `concat`) and `annotations` (the file of `wb synth`); BM25 reads the text itself. An annotation is found by the
     /// exact text of a document; how many have none is told.
@@ -85,6 +88,7 @@ impl Default for BenchConfig {
             ],
             bm25: Bm25Config::default(),
             fusion: FusionConfig::default(),
+            rerank_top: 100,
             documents: None,
             examples: 8,
         }
@@ -115,6 +119,9 @@ impl BenchConfig {
                 let message = format!("`{}` stands there twice, expected each once", contestant.as_str());
                 return Err(Error::value(format!("{key}.contestants[{at}]"), message));
             }
+        }
+        if self.rerank_top == 0 {
+            return Err(Error::value(format!("{key}.rerank_top"), "got 0, expected at least 1"));
         }
         if self.contestants.is_empty() {
             let message = "is empty, expected at least one of bm25, untrained, trained, bm25+trained";

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result};
 use wb_encoder::{
-    Architecture, BagFromTeacher, LateInteractionConfig, LoraConfig, Pooling, TokenizerConfig,
+    Architecture, BagFromTeacher, LateInteractionConfig, LoraConfig, PairReadingConfig, Pooling, TokenizerConfig,
     folder::{MaxTokens, Prompts},
     models::{Activation, BertConfig, StaticConfig, TransformerSizes},
 };
@@ -38,6 +38,12 @@ pub struct EncoderConfig {
     /// has it brings its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_interaction: Option<LateInteractionConfig>,
+    /// A model that reads query and document together and gives one score, in place of vectors: it ranks what another
+    /// one found (`wb bench NAME --rerank RUN`). It begins with an encoder, which gets fresh layers on top, or with a
+    /// cross-encoder; needs `train.loss: binary_cross_entropy`, `list_net`, or one on a teacher's scores, and hard
+    /// negatives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_encoder: Option<PairReadingConfig>,
     /// Trains small adapters and freezes everything else; for `pretrained` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraConfig>,
@@ -201,12 +207,38 @@ impl EncoderConfig {
         Ok(())
     }
 
+    /// Refuses what a cross-encoder has no use for.
+    fn validate_cross_encoder(&self, key: &str) -> Result<()> {
+        let Some(config) = &self.cross_encoder else { return Ok(()) };
+        config.validate(&format!("{key}.cross_encoder"))?;
+        let of_vectors = [
+            ("late_interaction", self.late_interaction.is_some()),
+            ("max_tokens", self.max_tokens.is_some()),
+            ("pooling", self.pooling.is_some()),
+            ("prompts", self.prompts.is_some()),
+        ];
+        if let Some((name, _)) = of_vectors.iter().find(|(_, is_there)| *is_there) {
+            let message = "is of encoders, which give each text a vector, and `encoder.cross_encoder` reads two as one";
+            let hint = match *name {
+                "max_tokens" => "encoder.cross_encoder.max_tokens is the length of both together",
+                _ => "take it away",
+            };
+            return Err(Error::value(format!("{key}.{name}"), message).with_hint(hint));
+        }
+        if matches!(self.model, ModelChoice::StaticEmbedding(_)) {
+            let message = "a bag of token vectors cannot read two texts as one, expected a transformer";
+            return Err(Error::value(format!("{key}.model"), message).with_hint("model: { pretrained: ... }"));
+        }
+        Ok(())
+    }
+
     /// Refuses values that make no sense.
     pub fn validate(&self, key: &str) -> Result<()> {
         self.tokenizer.validate(&format!("{key}.tokenizer"))?;
         if let Some(late) = &self.late_interaction {
             late.validate(&format!("{key}.late_interaction"))?;
         }
+        self.validate_cross_encoder(key)?;
         if let Some(lora) = &self.lora {
             lora.validate(&format!("{key}.lora"))?;
             if !matches!(self.model, ModelChoice::Pretrained(_)) {

@@ -134,6 +134,17 @@ impl Experiment {
         is_mined.then(|| self.negatives.clone().unwrap_or_default().rules().per_pair)
     }
 
+    /// True where a cross-encoder is trained.
+    pub fn reads_pairs(&self) -> bool {
+        self.encoder.as_ref().is_some_and(|encoder| encoder.cross_encoder.is_some())
+    }
+
+    /// Contestants that are measured. A cross-encoder orders what BM25 found, so that there is nothing to fuse.
+    pub fn contestants(&self) -> Vec<ContestantName> {
+        let is_measured = |one: &&ContestantName| !(self.reads_pairs() && **one == ContestantName::Fused);
+        self.bench.contestants.iter().filter(is_measured).copied().collect()
+    }
+
     /// True where it begins with an encoder that knows something.
     pub fn has_pretrained(&self) -> bool {
         self.pretrained().is_some()

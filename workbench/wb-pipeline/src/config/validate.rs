@@ -16,6 +16,7 @@ impl Experiment {
         self.encoder.as_ref().map_or(Ok(()), |encoder| encoder.validate("encoder"))?;
         self.train.validate("train")?;
         self.validate_similarity()?;
+        self.validate_pair_reading()?;
         self.validate_refresh()?;
         if let Some(names) = self.data.as_ref().and_then(|data| data.dataset_names()) {
             self.train.check_datasets(&names)?;
@@ -70,12 +71,36 @@ impl Experiment {
 
     /// Refuses a mining that ranks by the encoder of this file, where that is yet to be trained or is not there.
     pub fn check_encoder_to_mine_with(&self, negatives: &MiningConfig) -> Result<()> {
+        if negatives.ranks_by_own_encoder() && self.reads_pairs() {
+            let message = "is missing: a cross-encoder cannot rank a corpus";
+            return Err(Error::value("negatives.encoder", message)
+                .with_hint("negatives.retriever=bm25, or name an encoder: negatives.encoder=sentence-transformers/all-MiniLM-L6-v2"));
+        }
         if !negatives.ranks_by_own_encoder() || matches!(self.encoder()?.model, ModelChoice::Pretrained(_)) {
             return Ok(());
         }
         let message = "is missing: the encoder of this file begins from scratch and has nothing to mine with";
         Err(Error::value("negatives.encoder", message)
             .with_hint("name a folder or a run (negatives.encoder=latest), or mine by words: negatives.retriever=bm25"))
+    }
+
+    /// Refuses what does not train a cross-encoder, and losses that train nothing else.
+    fn validate_pair_reading(&self) -> Result<()> {
+        let Some(encoder) = &self.encoder else { return Ok(()) };
+        let reads_pairs = encoder.cross_encoder.is_some();
+        self.train.loss.check_pair_reading("train.loss", reads_pairs)?;
+        let of_vectors = [
+            ("train.objectives", !self.train.objectives.weights().is_empty()),
+            ("train.refresh", self.train.refresh.is_some()),
+            ("train.similarity", self.train.similarity.of_tokens().is_some()),
+        ];
+        match of_vectors.iter().find(|(_, is_there)| reads_pairs && *is_there) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let message = "is of encoders, and `encoder.cross_encoder` gives no vectors";
+                Err(Error::value(*key, message).with_hint("take it away"))
+            }
+        }
     }
 
     /// Refuses a similarity that does not suit the encoder, as far as this file alone tells; a pretrained one may

@@ -1,5 +1,7 @@
 //! Time by stage: pure arithmetic from speeds that were measured and sizes that are known or assumed.
 
+use wb_encoder::train::VALIDATION_CANDIDATES;
+
 use super::{lengths::Lengths, probe::Rates};
 
 /// Bytes of code that one thread reads in a second, parses and cleans; assumed, by quickstart's pairs.
@@ -61,6 +63,8 @@ pub struct TrainingWork {
     pub stages: Vec<(f64, f64)>,
     /// Pairs in a batch.
     pub pairs: f64,
+    /// True where each document is read with its anchor before it.
+    pub together: bool,
     /// Batches of a step.
     pub accumulate: f64,
     /// Gradient caching: parts of at most so many tokens and so many texts; infinite for no limit.
@@ -106,7 +110,9 @@ impl TrainingWork {
 
     /// Tokens of one batch whose pairs bring so many hard negatives.
     pub fn batch_tokens(&self, negatives: f64, lengths: Lengths) -> f64 {
-        self.pairs * (lengths.query + (1.0 + negatives) * lengths.document)
+        let documents = self.pairs * (1.0 + negatives);
+        let anchors = if self.together { documents } else { self.pairs };
+        anchors * lengths.query + documents * lengths.document
     }
 
     /// Tokens of all steps, each counted once however often it is gone through.
@@ -128,7 +134,9 @@ impl TrainingWork {
             steps * (self.accumulate * batch + rates.update)
         };
         let (times, pairs) = self.validations;
-        let validation = times * pairs * (lengths.query + lengths.document) / rates.embed;
+        // Each anchor ranks some documents, and they are read with it.
+        let read = if self.together { VALIDATION_CANDIDATES as f64 } else { 1.0 };
+        let validation = times * pairs * read * (lengths.query + lengths.document) / rates.embed;
         self.stages.iter().map(of).sum::<f64>() + validation
     }
 }

@@ -59,6 +59,7 @@ fn training(experiment: &Experiment, sizes: PairCounts, planned: Option<&Planned
     TrainingWork {
         stages,
         pairs: train.batch.pairs as f64,
+        together: experiment.reads_pairs(),
         accumulate: train.batch.accumulate as f64,
         part: (limit(train.batch.micro_tokens), limit(train.batch.micro_texts)),
         objectives: !train.objectives.weights().is_empty(),

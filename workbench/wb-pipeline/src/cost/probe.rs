@@ -12,9 +12,9 @@ use ndarray::Array2;
 use wb_core::{Embeddings, Reranker, Seed, Side, progress::silent};
 use wb_encoder::{
     BiEncoder, Folder, Gradients, OpenDevice, Stop, TokenBatch,
-    losses::{Labels, LossConfig, LossOnEmbeddings},
+    losses::{Labels, ListNetConfig, LossConfig, LossOnEmbeddings},
     train::{
-        TrainConfig,
+        Meeting, TrainConfig,
         optimizer::AdamW,
         prefetch::TrainBatch,
         step::{StepOptions, accumulate},
@@ -73,7 +73,7 @@ pub fn measure(experiment: &Experiment, folder: Folder, device: &OpenDevice, len
         // A backbone that cannot is told of elsewhere, and is measured as it is.
         let _ = encoder.backbone_mut().set_gradient_checkpointing(true);
     }
-    let loss = LossOnEmbeddings::new(train.similarity, &loss_to_measure(train));
+    let loss = LossOnEmbeddings::new(train.similarity, &loss_to_measure(train, experiment.reads_pairs()));
     let embed = embedding(&encoder, lengths)?;
     let mut gradients = Gradients::zeros(encoder.backbone().parameters());
     let trained = training(&encoder, &loss, train, lengths, &mut gradients)?;
@@ -81,7 +81,8 @@ pub fn measure(experiment: &Experiment, folder: Folder, device: &OpenDevice, len
     let loss = loss_alone(&encoder, &loss, train, lengths)?;
     let cross = experiment.negatives.as_ref().and_then(|negatives| negatives.rescore.as_ref());
     let cross = cross.and_then(wb_retrieval::mining::RescoreConfig::cross_encoder);
-    let rerank = cross.map(|config| reranking(&mine::cross_encoder(config)?, lengths)).transpose()?;
+    let rerank =
+        cross.map(|config| reranking(&mine::cross_encoder(config, experiment.device)?, lengths)).transpose()?;
     Ok(Rates {
         device: device.description.clone(),
         is_cpu: device.is_cpu(),
@@ -95,10 +96,14 @@ pub fn measure(experiment: &Experiment, folder: Folder, device: &OpenDevice, len
     })
 }
 
-/// The experiment's loss; in the place of one that asks a teacher or a guide, of which there is none here, the usual one.
-fn loss_to_measure(train: &TrainConfig) -> LossConfig {
+/// The experiment's loss; in the place of one that asks a teacher or a guide, of which there is none here, a usual one.
+fn loss_to_measure(train: &TrainConfig, reads_pairs: bool) -> LossConfig {
     let needs = train.loss.needs();
-    let loss = if needs.guide || needs.scores { LossConfig::default() } else { train.loss.clone() };
+    let loss = match (needs.guide || needs.scores, reads_pairs) {
+        (false, _) => train.loss.clone(),
+        (true, true) => LossConfig::ListNet(ListNetConfig::default()),
+        (true, false) => LossConfig::default(),
+    };
     loss.suited(train.similarity)
 }
 
@@ -148,8 +153,15 @@ fn training(
         let tokens = batch(encoder, pairs, pairs * (1 + negatives), lengths);
         let labels = Labels::distinct(pairs, negatives);
         let batch = TrainBatch { pairs: (0..pairs as u32).collect(), tokens, labels };
-        timed(batch.tokens.ids().len(), || {
-            accumulate(backbone, encoder.token_vectors(), loss, &batch, 0, options, gradients)?;
+        let tokens = match Meeting::of(encoder.settings()) {
+            // Each document is read with its anchor before it.
+            Meeting::Together(..) => {
+                pairs * (1 + negatives) * (self::tokens(lengths.query) + self::tokens(lengths.document))
+            }
+            _ => batch.tokens.ids().len(),
+        };
+        timed(tokens, || {
+            accumulate(backbone, Meeting::of(encoder.settings()), loss, &batch, 0, options, gradients)?;
             Ok(())
         })
     })

@@ -7,12 +7,12 @@ use std::{
 
 use anyhow::{Context, Result};
 use wb_core::{Reranker, fingerprint::Fingerprint};
-use wb_encoder::CrossEncoder;
+use wb_encoder::{CrossEncoder, DeviceConfig};
 use wb_retrieval::mining::{
     CrossEncoderConfig, KeptScores, MiningConfig, MiningTexts, RescoreConfig, Rescored, Rescorer,
 };
 
-use crate::{encoder, manifest::this_code, output};
+use crate::{device, encoder, manifest::this_code, output, session};
 
 /// The config path of a cross-encoder.
 const KEY: &str = "negatives.rescore.cross_encoder";
@@ -25,30 +25,33 @@ pub enum Stronger<'a> {
     CrossEncoder(Box<KeptScores<'a, CrossEncoder>>),
 }
 
-/// Reads the cross-encoder of a config. It is computed on the processor, whatever the device of the experiment is.
-pub fn cross_encoder(config: &CrossEncoderConfig) -> Result<CrossEncoder> {
-    named(config, KEY)
+/// Reads the cross-encoder of a config to a device.
+pub fn cross_encoder(config: &CrossEncoderConfig, device: DeviceConfig) -> Result<CrossEncoder> {
+    named(config, KEY, device)
 }
 
 /// Reads a cross-encoder that `key` names, with its scores, which are kept beside an encoder's vectors.
 pub fn kept_cross_encoder<'a>(
     config: &CrossEncoderConfig,
     key: &str,
+    device: DeviceConfig,
     datasets: &Path,
 ) -> Result<KeptScores<'a, CrossEncoder>> {
-    let model = named(config, key)?;
+    let model = named(config, key, device)?;
     for note in model.notes() {
         output::note(format!("cross-encoder: {note}"));
     }
     let mut all = Fingerprint::builder();
-    all.text(&this_code()).text(model.fingerprint().as_str());
+    // Devices agree up to rounding, so each has scores of its own.
+    let device = device::resolved(device)?.to_string();
+    all.text(&this_code()).text(model.fingerprint().as_str()).text(&device);
     let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
     Ok(KeptScores::open(model, &file)?)
 }
 
-fn named(config: &CrossEncoderConfig, key: &str) -> Result<CrossEncoder> {
+fn named(config: &CrossEncoderConfig, key: &str, device: DeviceConfig) -> Result<CrossEncoder> {
     let read = || -> Result<CrossEncoder> {
-        let model = CrossEncoder::read(&encoder::locate(&config.model)?)?;
+        let model = encoder::open_cross_encoder(&config.model, session::runs(), device)?;
         Ok(match config.max_tokens {
             Some(tokens) => model.with_max_tokens(tokens, &format!("{key}.max_tokens"))?,
             None => model,
@@ -59,12 +62,12 @@ fn named(config: &CrossEncoderConfig, key: &str) -> Result<CrossEncoder> {
 
 impl<'a> Stronger<'a> {
     /// Opens what a config asks for; a cross-encoder's scores are kept beside an encoder's vectors.
-    pub fn open(config: &MiningConfig, datasets: &Path) -> Result<Option<Self>> {
+    pub fn open(config: &MiningConfig, device: DeviceConfig, datasets: &Path) -> Result<Option<Self>> {
         Ok(match &config.rescore {
             None => None,
             Some(RescoreConfig::File(file)) => Some(Self::File(file.clone())),
             Some(RescoreConfig::CrossEncoder(config)) => {
-                Some(Self::CrossEncoder(Box::new(kept_cross_encoder(config, KEY, datasets)?)))
+                Some(Self::CrossEncoder(Box::new(kept_cross_encoder(config, KEY, device, datasets)?)))
             }
         })
     }

@@ -15,8 +15,8 @@ pub enum RescoreConfig {
     /// without one is an error.
     File(#[serde(deserialize_with = "wb_core::paths::typed")] PathBuf),
     /// Scores of a model that reads query and document together, as sentence-transformers' `CrossEncoder` computes
-    /// them: a folder or a hub id of a `BertForSequenceClassification`, or one of the RoBERTa family, with one label
-    /// and the activation that it was saved with.
+    /// them: a run, a folder or a hub id of a `...ForSequenceClassification` on BERT, RoBERTa, ModernBERT, NomicBERT,
+    /// Qwen2, Qwen3 or Gemma 3, with one label and the activation that it was saved with.
     CrossEncoder(CrossEncoderConfig),
 }
 
@@ -25,7 +25,7 @@ pub enum RescoreConfig {
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["model"]))]
 pub struct CrossEncoderConfig {
-    /// A folder, or a repository of the hub: `owner/name`, `owner/name@revision`; as a map `{ id: ..., revision: ...
+    /// A run, a folder, or a repository of the hub: `owner/name`, `owner/name@revision`; as a map `{ id: ..., revision: ...
     /// }`.
     pub model: EncoderRef,
     /// Query and document together are cut at so many tokens, special tokens included, the longer of the two first;

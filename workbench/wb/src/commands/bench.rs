@@ -47,7 +47,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     let reranker = match &arguments.rerank {
         Some(name) => {
             let config = CrossEncoderConfig { model: name.as_str().into(), max_tokens: None };
-            Some(mine::kept_cross_encoder(&config, "--rerank", arguments.places.folders().datasets)?)
+            Some(mine::kept_cross_encoder(&config, "--rerank", arguments.device, arguments.places.folders().datasets)?)
         }
         None => None,
     };

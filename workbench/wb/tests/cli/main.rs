@@ -5,6 +5,7 @@ mod annotations;
 mod bench_sql;
 mod commands;
 mod cost;
+mod cross_encoder;
 mod curriculum;
 #[cfg(feature = "hub")]
 mod data_get;

@@ -4,7 +4,6 @@ mod backward;
 mod forward;
 mod norms;
 mod packs;
-mod pairs;
 mod places;
 mod tape;
 #[cfg(test)]
@@ -14,7 +13,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-pub use self::{forward::StackScratch, pairs::PairBackbone, tape::GroupTape};
+pub use self::{forward::StackScratch, tape::GroupTape};
 use self::{packs::LayerPacks, places::StackPlaces};
 use super::{
     attention::Heads, dora, dropout_mask::Mask, groups, linear::AdaptedWeights, places::NormPlaces, surface::TableRows,
@@ -75,6 +74,11 @@ impl NativeStack {
 
     /// Refuses a batch that the network cannot take.
     pub fn check(&self, batch: &TokenBatch) -> Result<()> {
+        let known = self.stack.token_types.as_ref().map_or(1, |(_, rows)| *rows);
+        if let Some(one) = batch.types().iter().find(|one| **one as usize >= known) {
+            let message = format!("token type {one}, the model knows {known}");
+            return Err(wb_core::Error::data("a batch of pairs", message));
+        }
         groups::check(batch, self.stack.vocab_size, self.stack.max_tokens.unwrap_or(usize::MAX))
     }
 

@@ -77,7 +77,7 @@ impl Course {
         let tokenize = |wanted: TokenizeRequest<'_>| late.tokenize(&folder.tokenizer, "", wanted.text, wanted.side, 24);
         let watched = Stop::when(&stop);
         let job = TrainJob {
-            late_interaction: Some(late),
+            meeting: Meeting::Tokens(late),
             special_tokens: [1, 1],
             resume,
             ..job(&pairs, &tokenize, &self.config, self.place.path(), &watched)
@@ -152,7 +152,7 @@ fn both_similarities_learn_and_so_does_distillation() {
         let mut backbone = open(model).unwrap();
         let (path, stop) = (|name: &str| course.place.path().join(name), Stop::default());
         let job = TrainJob {
-            late_interaction: Some(&late),
+            meeting: Meeting::Tokens(&late),
             ..job(&pairs, &tokenize, &course.config, course.place.path(), &stop)
         };
         train(backbone.as_mut(), &job, &mut silent).unwrap();

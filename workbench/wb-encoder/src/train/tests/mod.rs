@@ -247,7 +247,7 @@ pub(super) fn job<'a>(
         pairs: pairs.into(),
         validation: pairs,
         tokenize,
-        late_interaction: None,
+        meeting: Meeting::Vectors,
         code: None,
         special_tokens: [0, 0],
         config,
@@ -695,7 +695,7 @@ fn accumulated(
     let loss = LossOnEmbeddings::new(Default::default(), &Default::default());
     let (mut gradients, stop) = (Gradients::zeros(&bag.parameters), Stop::default());
     let options = StepOptions { dropout, micro_tokens, micro_texts: 0, weight, stop: &stop };
-    (accumulate(bag, None, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
+    (accumulate(bag, Meeting::Vectors, &loss, &batch, 3, options, &mut gradients).unwrap(), gradients)
 }
 
 #[test]

@@ -63,10 +63,14 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
     let layers = Layers::of(&folder.model.architecture, &parameters);
     let Lengths { query, document, .. } = setting.lengths;
     let (pairs, documents) = (train.batch.pairs as f64, (train.batch.pairs * (1 + setting.negatives)) as f64);
-    let tokens = pairs * query + documents * document;
+    let together = folder.pair_reading.is_some();
+    let tokens = if together { documents * (query + document) } else { pairs * query + documents * document };
     let part = part_tokens(train, tokens, (pairs + documents).max(1.0));
     // A token's attention reaches over its own text: the mean over tokens, not over texts.
-    let length = (pairs * query * query + documents * document * document) / tokens.max(1.0);
+    let length = match together {
+        true => query + document,
+        false => (pairs * query * query + documents * document * document) / tokens.max(1.0),
+    };
     let (copies, kept, buffers) = match setting.is_cpu {
         true => {
             let kept = part * layers.kept_on_cpu(length, train.gradient_checkpointing);
