@@ -23,6 +23,7 @@ pub mod schedule;
 pub mod session;
 pub mod step;
 pub mod table;
+pub mod teacher;
 mod tensors;
 pub mod texts;
 pub mod token_cache;
@@ -48,6 +49,7 @@ pub use refresh::{Refresh, RefreshConfig, RefreshedNegatives};
 pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
 pub use table::{PairStream, TrainPairs};
+pub use teacher::FittedTeacher;
 pub use token_cache::{Tokenize, TokenizeRequest};
 pub use views::{ColumnPrompts, PromptsConfig};
 
@@ -190,7 +192,11 @@ fn train_with_heads(
     }
     let guide = if config.loss.needs().guide { job.guide } else { None };
     if config.loss.needs().guide && guide.is_none() {
-        return Err(Error::value("train.loss", "the loss asks a guide, and there is none here"));
+        let message = format!("the loss asks a {}, and there is none here", config.loss.guide_key());
+        return Err(Error::value("train.loss", message));
+    }
+    if let Some(guide) = guide.filter(|_| config.loss.needs().guide_dim) {
+        teacher::check_dim(guide.dim(), backbone.dim(), &config.loss)?;
     }
     progress(Progress::new("planning steps", 0, 0));
     let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;

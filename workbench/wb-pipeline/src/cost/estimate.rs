@@ -67,8 +67,10 @@ pub struct TrainingWork {
     pub part: (f64, f64),
     /// True where objectives on tokens go over the code once more.
     pub objectives: bool,
-    /// True where a guide, taken to be as fast, embeds each batch too.
+    /// True where a guide or a teacher embeds each batch too, and the held-out pairs once.
     pub guide: bool,
+    /// Texts that a teacher embeds before training, to shorten its vectors.
+    pub sampled: f64,
     /// Number of validations, and of held-out pairs that each embeds.
     pub validations: (f64, f64),
 }
@@ -116,20 +118,26 @@ impl TrainingWork {
     }
 
     /// Each batch of T tokens, n hard negatives a pair: T forward and backward, T forward once more where gradients are
-    /// cached, the code of its positives for objectives, the loss of pairs × pairs · (1 + n) scores; each step an update.
+    /// cached, T through the guide, which is taken to be as fast where it was not measured, the code of its positives for
+    /// objectives, the loss of pairs × pairs · (1 + n) scores; each step an update.
     fn seconds(&self, lengths: Lengths, rates: &Rates) -> f64 {
+        let guide = rates.guide.unwrap_or(rates.embed);
         let of = |(steps, negatives): &(f64, f64)| {
             let tokens = self.batch_tokens(*negatives, lengths);
             let cached = tokens > self.part.0 || self.pairs * (2.0 + negatives) > self.part.1;
-            let again = tokens * (f64::from(u8::from(cached)) + f64::from(u8::from(self.guide)));
+            let again = tokens * f64::from(u8::from(cached));
+            let guided = tokens * f64::from(u8::from(self.guide));
             let code = if self.objectives { self.pairs * lengths.document } else { 0.0 };
             let scores = self.pairs * self.pairs * (1.0 + negatives);
-            let batch = (tokens + code) / rates.train + again / rates.embed + scores * rates.loss;
+            let batch = (tokens + code) / rates.train + again / rates.embed + guided / guide + scores * rates.loss;
             steps * (self.accumulate * batch + rates.update)
         };
         let (times, pairs) = self.validations;
-        let validation = times * pairs * (lengths.query + lengths.document) / rates.embed;
-        self.stages.iter().map(of).sum::<f64>() + validation
+        let of_pair = lengths.query + lengths.document;
+        let validation = times * pairs * of_pair / rates.embed;
+        // Half of the sampled texts are queries.
+        let before = (pairs * f64::from(u8::from(self.guide)) + self.sampled / 2.0) * of_pair / guide;
+        self.stages.iter().map(of).sum::<f64>() + validation + before
     }
 }
 
@@ -192,6 +200,7 @@ pub(super) mod tests {
             loss: 1e-3,
             search: 1e6,
             rerank: Some(50.0),
+            guide: None,
         }
     }
 
@@ -249,6 +258,12 @@ pub(super) mod tests {
         is(train_seconds(TrainingWork { part: (f64::INFINITY, 4.0), ..training() }), plain + 10.0 * 0.96);
         is(train_seconds(TrainingWork { part: (960.0, 16.0), ..training() }), plain);
         is(train_seconds(TrainingWork { guide: true, ..training() }), plain + 10.0 * 0.96);
+        // 50 held-out pairs and 40 sampled texts more, of 60 tokens.
+        let guided = TrainingWork { guide: true, validations: (0.0, 50.0), sampled: 40.0, ..training() };
+        is(train_seconds(guided.clone()), plain + 10.0 * 0.96 + 50.0 * 0.12 + 40.0 * 0.06);
+        // A teacher that is ten times slower.
+        let slow = Rates { guide: Some(100.0), ..rates() };
+        is(guided.seconds(lengths(), &slow), plain + 10.0 * 9.6 + 60.0 + 24.0);
         // 800 tokens of code at 400 a second.
         is(train_seconds(TrainingWork { objectives: true, ..training() }), plain + 10.0 * 2.0);
         // Three times 50 pairs of 120 tokens at 1,000 a second.

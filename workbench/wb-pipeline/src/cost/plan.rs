@@ -1,7 +1,10 @@
 //! The work of an experiment, put together from its config and the sizes of its data.
 
 use anyhow::Result;
-use wb_encoder::train::{TrainConfig, Until, curriculum::StageConfig};
+use wb_encoder::{
+    Folder,
+    train::{TrainConfig, Until, curriculum::StageConfig, teacher::SAMPLE},
+};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 
 use super::{
@@ -20,8 +23,14 @@ pub struct Planning {
     pub sizes: Option<PairCounts>,
 }
 
-/// Puts the work together, of texts of these lengths and embeddings of so many numbers.
-pub fn planning(experiment: &Experiment, known: &KnownData<'_>, lengths: Lengths, dim: usize) -> Result<Planning> {
+/// Puts the work together, of texts of these lengths, embeddings of so many numbers and the loss's guide.
+pub fn planning(
+    experiment: &Experiment,
+    known: &KnownData<'_>,
+    lengths: Lengths,
+    dim: usize,
+    guide: Option<&Folder>,
+) -> Result<Planning> {
     let (reading, sizes) = match known.steps {
         Some(_) => (None, Some(PairCounts::prepared(known.folder)?)),
         None => {
@@ -30,7 +39,11 @@ pub fn planning(experiment: &Experiment, known: &KnownData<'_>, lengths: Lengths
             (Some(reading), known.pairs.or(assumed).map(|pairs| PairCounts::of(&data.split, pairs)))
         }
     };
-    let training = sizes.map(|sizes| training(experiment, sizes, known.steps));
+    let shortened = experiment.train.loss.needs().guide_dim && guide.is_some_and(|guide| guide.dim() > dim);
+    let training = sizes.map(|sizes| TrainingWork {
+        sampled: if shortened { (2.0 * sizes.train).min(SAMPLE as f64) } else { 0.0 },
+        ..training(experiment, sizes, known.steps)
+    });
     let steps = training.as_ref().map_or(0.0, TrainingWork::steps);
     let work = Work {
         lengths: Some(lengths),
@@ -63,6 +76,7 @@ fn training(experiment: &Experiment, sizes: PairCounts, planned: Option<&Planned
         part: (limit(train.batch.micro_tokens), limit(train.batch.micro_texts)),
         objectives: !train.objectives.weights().is_empty(),
         guide: train.loss.needs().guide,
+        sampled: 0.0,
         // Before the first step too, and after the last.
         validations: ((steps / every).ceil() + 1.0, sizes.validation.min(train.validate.pairs as f64)),
     }
