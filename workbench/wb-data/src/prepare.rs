@@ -193,7 +193,8 @@ impl GivenJudge<'_> {
     ) -> Result<Vec<usize>> {
         let texts = pairs.iter().filter(|pair| pair.is_text()).count();
         if texts > 0 {
-            let message = format!("ranks the positive of every pair, and {texts} of {} are texts without a label", pairs.len());
+            let message =
+                format!("ranks the positive of every pair, and {texts} of {} are texts without a label", pairs.len());
             return Err(Error::value(key, message).with_hint("take it away, or the sources with `positive: null`"));
         }
         let ranks = self.judge(key)?.ranks(by, pairs, progress).map_err(|error| failed(key, error))?;

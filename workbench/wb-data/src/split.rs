@@ -184,8 +184,7 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
             .with_hint("`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart"));
         }
     }
-    let sides: Vec<SplitSide> =
-        keys.iter().map(|key| side_of(key.as_deref().and_then(|key| parts.get(key)))).collect();
+    let sides: Vec<SplitSide> = keys.iter().map(|key| side_of(key.as_deref().and_then(|key| parts.get(key)))).collect();
     let mut held_out = HeldOutSides::new(config, seed);
     let train = pairs.into_iter().zip(sides).filter_map(|(pair, side)| held_out.take(side, pair)).collect();
     let (validation, test, account) = held_out.finish();

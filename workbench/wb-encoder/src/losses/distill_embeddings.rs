@@ -17,8 +17,8 @@ use crate::similarities::{DenseSimilarity, Similarity, SimilarityConfig};
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["teacher"]))]
 pub struct DistillEmbeddingsConfig {
-    /// The encoder that is followed, by its name. It does not train. It embeds every batch too, with its own prompts and
-    /// lengths, which is most of the time where the model is smaller. Where its vectors are longer than the model's, they
+    /// The encoder that is followed, by its name. It does not train. It embeds every text once, with its own prompts and
+    /// lengths, and again in every epoch beyond 512 MiB of vectors; that is most of the time where the model is smaller. Where its vectors are longer than the model's, they
     /// are shortened to the principal components of a sample of the training texts; shorter ones are an error.
     pub teacher: EncoderRef,
     /// Distance of the two vectors of a text: `cosine`, 1 less their cosine, or `mse`, the mean squared difference of
@@ -67,10 +67,11 @@ impl Loss for DistillEmbeddingsConfig {
         let dim = rows[0].ncols();
         let texts = rows.iter().map(|side| side.nrows()).sum::<usize>();
         let mut sum = 0.0;
-        let [at_anchors, at_documents] = [(rows[0], &guide.anchors), (rows[1], &guide.documents)].map(|(own, wanted)| {
-            let wanted = sides.prepared(wanted.slice(s![.., ..dim]));
-            self.add_side(own, wanted.view(), 1.0 / texts as f64, &mut sum)
-        });
+        let [at_anchors, at_documents] =
+            [(rows[0], &guide.anchors), (rows[1], &guide.documents)].map(|(own, wanted)| {
+                let wanted = sides.prepared(wanted.slice(s![.., ..dim]));
+                self.add_side(own, wanted.view(), 1.0 / texts as f64, &mut sum)
+            });
         sides.add_row_gradients([at_anchors.view(), at_documents.view()]);
         sum
     }

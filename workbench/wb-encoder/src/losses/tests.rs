@@ -327,9 +327,13 @@ fn a_guide_takes_out_what_it_takes_for_an_answer() {
 fn a_teacher_is_followed_text_by_text() {
     let loss = |json: &str| LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
     let cosine = loss(r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#);
-    let alone = [PairLabels { anchor: 0, documents: &[], scores: &[] }, PairLabels { anchor: 1, documents: &[], scores: &[] }];
+    let alone =
+        [PairLabels { anchor: 0, documents: &[], scores: &[] }, PairLabels { anchor: 1, documents: &[], scores: &[] }];
     let with = |dim: usize| {
-        let guide = GuideEmbeddings { anchors: Array2::eye(dim).slice_move(ndarray::s![..2, ..]), documents: Array2::zeros((0, dim)) };
+        let guide = GuideEmbeddings {
+            anchors: Array2::eye(dim).slice_move(ndarray::s![..2, ..]),
+            documents: Array2::zeros((0, dim)),
+        };
         Labels::by_column(&alone).with_guide(guide)
     };
     // (3, 4) / 5 and (0, 1): cosines of 0.6 with (1, 0), and of 1 with (0, 1).
@@ -338,14 +342,18 @@ fn a_teacher_is_followed_text_by_text() {
         let labels = with(dim).unwrap();
         let of_all = found(&cosine, &anchors, &none, &labels);
         assert!((of_all.loss - 0.2).abs() < 1e-7, "{}", of_all.loss);
-        assert!(largest_difference(of_all.at_anchors.row(1).insert_axis(ndarray::Axis(0)), arr2(&[[0.0, 0.0]]).view()) < 1e-7);
+        assert!(
+            largest_difference(of_all.at_anchors.row(1).insert_axis(ndarray::Axis(0)), arr2(&[[0.0, 0.0]]).view())
+                < 1e-7
+        );
         assert_eq!(of_all.at_documents.dim(), (0, 2));
         let mse = loss(r#"{"distill_embeddings": {"teacher": {"id": "x"}, "by": "mse"}}"#);
         let of_all = found(&mse, &anchors, &none, &labels);
         // 2/dim times that of the cosine.
         assert!((of_all.loss - 0.2).abs() < 1e-7, "{}", of_all.loss);
     }
-    let error = cosine.forward(&dense(&Array2::ones((2, 3))), &dense(&Array2::zeros((0, 3))), &with(2).unwrap()).unwrap_err();
+    let error =
+        cosine.forward(&dense(&Array2::ones((2, 3))), &dense(&Array2::zeros((0, 3))), &with(2).unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "embeddings of the teacher: have 2 numbers, expected 3, as many as the model's");
 }
 

@@ -7,6 +7,7 @@ pub mod course;
 pub mod curriculum;
 pub mod ema;
 pub mod epochs;
+pub mod guide_cache;
 pub mod interpolate;
 pub mod journal;
 pub mod lints;
@@ -55,6 +56,7 @@ pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
     course::Course,
+    guide_cache::{CachedGuide, GUIDE_CACHE},
     interpolate::Before,
     objectives::Objectives,
     plan::TrainPlan,
@@ -234,6 +236,7 @@ fn train_with_heads(
         write_json(&job.files.curriculum, &plan.records(&table))?;
     }
     let cache = TokenCache::new(TOKEN_CACHE);
+    let cached_guide = guide.map(|guide| CachedGuide::new(guide, GUIDE_CACHE));
     let stopped = loop {
         // From one refresh of the hard negatives to the next; all at once where there is none.
         let more = session.step() < plan.len();
@@ -247,7 +250,7 @@ fn train_with_heads(
             cache: &cache,
             views: &views,
             stages: &plan.stages,
-            guide,
+            guide: cached_guide.as_ref(),
         };
         if run(&mut session, &plan, end, &maker, job, progress)? {
             break true;

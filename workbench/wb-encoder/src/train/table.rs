@@ -513,6 +513,22 @@ mod tests {
     }
 
     #[test]
+    fn a_text_without_a_label_has_no_documents() {
+        let mut pairs = three();
+        pairs[0].positive.clear();
+        pairs[0].negatives = vec!["n".into()];
+        each_table(pairs, |mut table| {
+            assert!(table.documents(0).is_empty());
+            assert_eq!(table.document(0), table.anchor(0));
+            let labels = table.labels(&[0, 2], 1);
+            assert_eq!((labels.pairs(), labels.owners()), (2, &[1, 1][..]));
+            let texts = vec!["new".to_owned()];
+            table.set_negatives(RefreshedNegatives { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
+            assert_eq!([0, 1].map(|pair| table.documents(pair).len()), [0, 2]);
+        });
+    }
+
+    #[test]
     fn pairs_that_lack_what_a_loss_needs_are_named() {
         let mut pairs = three();
         let check = |pairs: &[Pair], json: &str, change: fn(&mut TrainConfig)| {

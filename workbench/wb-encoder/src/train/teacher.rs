@@ -155,7 +155,9 @@ pub fn check_width(width: usize, dim: usize, loss: &LossConfig) -> Result<()> {
     if !loss.needs().guide_dim || width >= dim {
         return Ok(());
     }
-    let message = format!("its vectors have {width} numbers, and the model's have {dim}: longer ones are shortened, and shorter ones cannot be followed");
+    let message = format!(
+        "its vectors have {width} numbers, and the model's have {dim}: longer ones are shortened, and shorter ones cannot be followed"
+    );
     Err(Error::value(key(loss), message).with_hint(format!(
         "name a teacher with {dim} numbers or more, or begin with a model of {width}, as in `static_embedding: {{ dim: {width} }}`"
     )))

@@ -100,3 +100,23 @@ fn what_cannot_be_shortened_is_refused() {
     assert!(refused(20, 33).starts_with("train.loss.teacher: its vectors have 32 numbers, and the model's have 33"));
     assert!(!file.exists());
 }
+
+/// A training that was stopped asks its teacher for other texts together than one that was not.
+#[test]
+fn a_text_has_the_same_vector_alone_and_among_others() {
+    let word = |at: usize| ["sort", "every", "list", "of", "numbers", "fn main() {", "x += 1;", "}"][at * at % 8];
+    let texts: Vec<String> =
+        (0..70).map(|at| (0..1 + at * 7 % 60).map(|of| word(at + of)).collect::<Vec<_>>().join(" ")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for name in ["tiny-bert", "tiny-roberta", "tiny-modernbert", "tiny-nomic", "tiny-gemma", "tiny-qwen3", "tiny-t5"] {
+        let encoder = cpu(tiny(name));
+        let embed = |texts: &[&str]| encoder.embed(texts, Side::Document, &mut silent).unwrap();
+        let together = embed(&texts);
+        for some in [1, 2, 3, 17] {
+            for (number, texts) in texts.chunks(some).enumerate() {
+                let first = number * some;
+                assert_eq!(embed(texts), together.part(first..first + texts.len()), "{name}: {some} at {first}");
+            }
+        }
+    }
+}

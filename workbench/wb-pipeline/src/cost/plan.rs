@@ -3,7 +3,12 @@
 use anyhow::Result;
 use wb_encoder::{
     Folder,
-    train::{TrainConfig, Until, curriculum::StageConfig, teacher::SAMPLE},
+    train::{
+        TrainConfig, Until,
+        curriculum::StageConfig,
+        guide_cache::{ENTRY, GUIDE_CACHE},
+        teacher::SAMPLE,
+    },
 };
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 
@@ -39,10 +44,9 @@ pub fn planning(
             (Some(reading), known.pairs.or(assumed).map(|pairs| PairCounts::of(&data.split, pairs)))
         }
     };
-    let shortened = experiment.train.loss.needs().guide_dim && guide.is_some_and(|guide| guide.dim() > dim);
-    let training = sizes.map(|sizes| TrainingWork {
-        sampled: if shortened { (2.0 * sizes.train).min(SAMPLE as f64) } else { 0.0 },
-        ..training(experiment, sizes, known.steps)
+    let training = sizes.map(|sizes| {
+        let training = training(experiment, sizes, known.steps);
+        guided(training, experiment, sizes, [dim, guide.map_or(dim, Folder::dim)])
     });
     let steps = training.as_ref().map_or(0.0, TrainingWork::steps);
     let work = Work {
@@ -76,9 +80,24 @@ fn training(experiment: &Experiment, sizes: PairCounts, planned: Option<&Planned
         part: (limit(train.batch.micro_tokens), limit(train.batch.micro_texts)),
         objectives: !train.objectives.weights().is_empty(),
         guide: train.loss.needs().guide,
+        guide_pairs: f64::INFINITY,
         sampled: 0.0,
         // Before the first step too, and after the last.
         validations: ((steps / every).ceil() + 1.0, sizes.validation.min(train.validate.pairs as f64)),
+    }
+}
+
+/// Adds the work of a guide whose vectors have `width` numbers, for a model of `dim`: a sample to shorten them, and each text
+/// once where they are kept.
+fn guided(work: TrainingWork, experiment: &Experiment, sizes: PairCounts, [dim, width]: [usize; 2]) -> TrainingWork {
+    let shortened = experiment.train.loss.needs().guide_dim && width > dim;
+    let kept = if shortened { dim } else { width };
+    let texts = sizes.train * (2.0 + work.most_negatives() as f64);
+    let fits = texts * (4 * kept + ENTRY) as f64 <= GUIDE_CACHE as f64;
+    TrainingWork {
+        guide_pairs: if fits { sizes.train } else { f64::INFINITY },
+        sampled: if shortened { (2.0 * sizes.train).min(SAMPLE as f64) } else { 0.0 },
+        ..work
     }
 }
 

@@ -49,7 +49,10 @@ fn a_small_bag_follows_a_teacher_whose_vectors_are_longer() {
         let [before, after] = first_and_last(&sandbox, &run, "loss");
         assert!(after < 0.6 * before, "{by}: loss {before}, {after}");
         assert!(run.join("teacher-components.safetensors").is_file());
-        assert_eq!(sandbox.json(&run.join("manifest.json"))["fingerprints"]["teacher"].as_str().map(str::len), Some(64));
+        assert_eq!(
+            sandbox.json(&run.join("manifest.json"))["fingerprints"]["teacher"].as_str().map(str::len),
+            Some(64)
+        );
     }
     // What it says is near what the teacher says, through the components.
     sandbox.notes(&[&FOLLOW[..], &["name=by-cosine"]].concat(), &["training: unchanged"]);
@@ -59,7 +62,8 @@ fn a_small_bag_follows_a_teacher_whose_vectors_are_longer() {
 fn texts_without_labels_train_beside_pairs_and_alone() {
     let sandbox = project();
     let words = ["ledger", "packet", "matrix", "sentence", "voucher", "planet", "recipe", "socket"];
-    let text = |at: usize| format!("{{\"text\": \"text {at} about every {} of the {}\"}}\n", words[at % 8], words[at / 8 % 8]);
+    let text =
+        |at: usize| format!("{{\"text\": \"text {at} about every {} of the {}\"}}\n", words[at % 8], words[at / 8 % 8]);
     sandbox.write("texts.jsonl", (0..60).map(text).collect::<String>() + "{\"text\": \"short\"}\n" + &text(3));
     let texts = "{jsonl: {path: texts.jsonl, fields: {anchor: text, positive: null}}}";
     let both = format!("data.sources=[{{code: {{path: code}}}}, {texts}]");
@@ -75,7 +79,10 @@ fn texts_without_labels_train_beside_pairs_and_alone() {
     let (out, _) = sandbox.succeeds(&["check", "tiny.yaml", &both]);
     has(&out, &["60 of ", "are texts without a label, which training will refuse"]);
     sandbox.fails_with(&["train", "tiny.yaml", &both], &["is a text without a label, as 60 of ", told]);
-    sandbox.fails_with(&["mine-negatives", "tiny.yaml", &both, "negatives={retriever: bm25}"], &["negatives are mined for pairs"]);
+    sandbox.fails_with(
+        &["mine-negatives", "tiny.yaml", &both, "negatives={retriever: bm25}"],
+        &["negatives are mined for pairs"],
+    );
     let refused = "data.consistency: ranks the positive of every pair, and 60 of ";
     sandbox.fails_with(&["data", "tiny.yaml", &both, "data.consistency={by: bm25, top: 9}"], &[refused]);
 
@@ -101,12 +108,18 @@ fn what_cannot_be_followed_is_told_before_anything_is_done() {
     let wide = "encoder.model={static_embedding: {dim: 32}}";
     let told = "train.loss.teacher: its vectors have 16 numbers, and the model's have 32";
     for command in ["check", "train"] {
-        sandbox.refuses_with(&[&[command], &FOLLOW[1..], &[wide]].concat(), &[told, "hint: name a teacher with 32 numbers"]);
+        sandbox.refuses_with(
+            &[&[command], &FOLLOW[1..], &[wide]].concat(),
+            &[told, "hint: name a teacher with 32 numbers"],
+        );
     }
     let late = "train.similarity=maxsim";
     let told = "train.loss: `distill_embeddings` compares one vector a text with the teacher's";
     sandbox.refuses_with(&[&FOLLOW[..], &[late]].concat(), &[told]);
-    sandbox.refuses_with(&[&FOLLOW[..], &["train.loss={distill_embeddings: {}}"]].concat(), &["train.loss.distill_embeddings"]);
+    sandbox.refuses_with(
+        &[&FOLLOW[..], &["train.loss={distill_embeddings: {}}"]].concat(),
+        &["train.loss.distill_embeddings"],
+    );
     let nobody = "train.loss={distill_embeddings: {teacher: nobody}}";
     sandbox.refuses_with(&[&FOLLOW[..], &[nobody]].concat(), &["nobody"]);
 }
@@ -119,7 +132,12 @@ fn a_run_with_a_teacher_that_is_killed_ends_in_the_same_bytes() {
     sandbox.golden_encoder("tiny-bert", "bert");
     // A transformer as the teacher, and another as the student: a step takes long enough to fall into it.
     let arguments = |runs: &'static str| {
-        let more = ["train.loss={matryoshka: {dims: [8, 4], loss: {distill_embeddings: {teacher: bert}}}}", "train.validate.every={steps: 5}", "--runs", runs];
+        let more = [
+            "train.loss={matryoshka: {dims: [8, 4], loss: {distill_embeddings: {teacher: bert}}}}",
+            "train.validate.every={steps: 5}",
+            "--runs",
+            runs,
+        ];
         [&FOLLOW[..], &more].concat()
     };
     sandbox.succeeds(&arguments("reference"));

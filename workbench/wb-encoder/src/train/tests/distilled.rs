@@ -71,7 +71,8 @@ fn what_the_teacher_knows_is_learned_from_pairs_and_from_texts_alone() {
 #[test]
 fn texts_alone_stopped_and_resumed_equal_not_stopped() {
     let begin = || {
-        let mut run = distill("mse", |c| (c.similarity, c.batch.accumulate) = (crate::similarities::SimilarityConfig::Dot, 2));
+        let mut run =
+            distill("mse", |c| (c.similarity, c.batch.accumulate) = (crate::similarities::SimilarityConfig::Dot, 2));
         (run.pairs, run.streamed) = (texts(), true);
         run
     };
