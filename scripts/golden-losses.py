@@ -17,7 +17,9 @@ from sentence_transformers.sentence_transformer.losses import (
     CachedGISTEmbedLoss,
     CoSENTLoss,
     DistillKLDivLoss,
+    EmbedDistillLoss,
     MarginMSELoss,
+    MSELoss,
     MultipleNegativesRankingLoss,
     TripletDistanceMetric,
     TripletLoss,
@@ -173,6 +175,19 @@ def angle(name, generator, scores, negatives=0, scale=20.0, dim=6):
     return case(name, {"angle": {"scale": scale}}, compute, generator, len(scores), negatives, dim, scores=scores)
 
 
+def distill_embeddings(name, generator, by, similarity, negatives=0, batch=5, dim=6):
+    """Both models end in `Normalize` where vectors are compared by their cosine."""
+    reference = MSELoss(model=None) if by == "mse" else EmbedDistillLoss(model=None, distance_metric=by)
+
+    def compute(columns, scores, guide):
+        if by == "mse" and similarity == "cosine":
+            columns, guide = ([torch.nn.functional.normalize(x, dim=1) for x in side] for side in (columns, guide))
+        return reference.compute_loss_from_embeddings(columns, guide)
+
+    loss = {"distill_embeddings": {"teacher": {"id": "teacher"}, "by": by}}
+    return case(name, loss, compute, generator, batch, negatives, dim, similarity, guide_dim=dim)
+
+
 def adamw(generator):
     """Two weights, the second without decay and with three times the learning rate; clipped, six steps."""
     weights = [torch.tensor(rounded(torch.randn(12, generator=generator))).requires_grad_() for _ in range(2)]
@@ -240,6 +255,14 @@ def main():
         angle("AnglE with ties", g, [[0.9], [0.1], [0.5], [0.5], [0.1], [1.0]]),
         angle("AnglE with two negatives", g, [[1.0, 0.0, 0.2], [0.7, 0.2, 0.2], [0.7, 0.1, 0.0]], 2, 5.0),
         angle("AnglE, an odd number of dimensions", g, [[0.8], [0.1], [0.4], [0.6]], scale=3.0, dim=5),
+    ]
+    cases += [
+        distill_embeddings("a teacher's embeddings, cosine", g, "cosine", "cosine"),
+        distill_embeddings("a teacher's embeddings, cosine, two negatives", g, "cosine", "cosine", 2),
+        distill_embeddings("a teacher's embeddings, cosine, whatever is compared", g, "cosine", "dot", 1, batch=1),
+        distill_embeddings("a teacher's embeddings, MSE", g, "mse", "dot", 1),
+        distill_embeddings("a teacher's embeddings, MSE, one pair of one number", g, "mse", "dot", batch=1, dim=1),
+        distill_embeddings("a teacher's embeddings, MSE of normalized ones", g, "mse", "cosine", 3),
     ]
     versions = {"torch": torch.__version__.split("+")[0], "sentence_transformers": __import__("sentence_transformers").__version__}
     json.dump({"made_with": versions, "cases": cases, "adamw": optimizer}, sys.stdout, indent=1)

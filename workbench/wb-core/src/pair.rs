@@ -69,7 +69,7 @@ pub struct Pair {
     pub language: String,
     /// The query side.
     pub anchor: String,
-    /// The document that answers the anchor.
+    /// The document that answers the anchor; empty for a text without a label, which is the anchor.
     pub positive: String,
     /// Hard negatives, best first; empty before mining.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,6 +81,18 @@ pub struct Pair {
     /// Origin of the pair.
     #[serde(default)]
     pub origin: Origin,
+}
+
+impl Pair {
+    /// True for a text without a label: it is no pair, and stands in the place of the anchor.
+    pub fn is_text(&self) -> bool {
+        self.positive.is_empty()
+    }
+
+    /// The document: the positive, or the text without a label itself.
+    pub fn document(&self) -> &str {
+        if self.is_text() { &self.anchor } else { &self.positive }
+    }
 }
 
 /// Pairs with unique ids in a stable order.

@@ -124,6 +124,11 @@ impl RunDir {
         self.folder.join("untrained")
     }
 
+    /// The components that shorten the vectors of a teacher, where they are longer than the model's.
+    pub fn teacher_components(&self) -> PathBuf {
+        self.folder.join("teacher-components.safetensors")
+    }
+
     /// The tokenizer learned for a model from scratch.
     pub fn tokenizer(&self) -> PathBuf {
         self.folder.join("tokenizer.json")

@@ -20,6 +20,10 @@ fn write(card: &DataCard, page: &mut String) -> std::fmt::Result {
         let (languages, datasets) = (counts(&split.languages), counts(&split.datasets));
         writeln!(page, "| {name} | {} | {} | {languages} | {datasets} |", split.pairs, split.groups)?;
     }
+    let texts: u64 = card.splits.values().map(|split| split.texts).sum();
+    if texts > 0 {
+        writeln!(page, "\n{texts} of the training pairs are texts without a label.")?;
+    }
     writeln!(page, "\n## Sources\n\n| source | pairs | left out |\n|---|---:|---|")?;
     for source in &card.sources {
         writeln!(page, "| {} | {} | {} |", cell(&source.name), source.pairs, counts(&source.skipped))?;

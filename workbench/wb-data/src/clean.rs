@@ -29,7 +29,7 @@ impl<'a> Cleaning<'a> {
             .par_iter()
             .map(|pair| match filter.reason(pair) {
                 Some(reason) => Err(reason),
-                None => Ok([folded_hash(&pair.anchor), folded_hash(&pair.positive)]),
+                None => Ok([folded_hash(&pair.anchor), folded_hash(pair.document())]),
             })
             .collect();
         let mut kept = Vec::new();

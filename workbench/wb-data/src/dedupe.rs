@@ -140,7 +140,7 @@ fn with_clusters(reason: &str, clusters: usize) -> String {
 
 /// Pairs whose positive is no near duplicate, in order, and the account of the others.
 pub(crate) fn drop_near_duplicates(pairs: Vec<Pair>, threshold: f64) -> (Vec<Pair>, Gate) {
-    let texts: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
+    let texts: Vec<&str> = pairs.iter().map(Pair::document).collect();
     let first = near_duplicates(&texts, threshold);
     let reason = with_clusters(&format!("positive with Jaccard ≥ {threshold}"), clusters(&first));
     gate("near duplicates", pairs, |index, _| (first[index] != index).then(|| reason.clone()))

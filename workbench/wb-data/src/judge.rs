@@ -152,7 +152,7 @@ impl DifficultyConfig {
 /// The texts of pairs that semantic duplicates are looked for in.
 pub fn semantic_texts(pairs: &[Pair], text: SemanticText) -> Vec<&str> {
     match text {
-        SemanticText::Positive => pairs.iter().map(|pair| pair.positive.as_str()).collect(),
+        SemanticText::Positive => pairs.iter().map(Pair::document).collect(),
         SemanticText::Anchor => pairs.iter().map(|pair| pair.anchor.as_str()).collect(),
     }
 }

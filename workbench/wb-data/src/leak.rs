@@ -103,7 +103,7 @@ pub fn audit(train: &[Pair], test: &[Pair], config: &LeakConfig, split: &SplitCo
         }
     }
     equal(train, test, |pair| &pair.anchor, Overlap::ExactAnchor, &mut matches);
-    equal(train, test, |pair| &pair.positive, Overlap::ExactPositive, &mut matches);
+    equal(train, test, Pair::document, Overlap::ExactPositive, &mut matches);
     if config.near > 0.0 {
         near(train, test, config.near, &mut matches);
     }
@@ -202,7 +202,7 @@ fn leaking(audits: &[(&str, &[Match])]) -> BTreeMap<usize, String> {
     reasons
 }
 
-fn equal(train: &[Pair], test: &[Pair], text: impl Fn(&Pair) -> &String, kind: Overlap, matches: &mut Vec<Match>) {
+fn equal(train: &[Pair], test: &[Pair], text: impl Fn(&Pair) -> &str, kind: Overlap, matches: &mut Vec<Match>) {
     let mut places: HashMap<u128, Vec<usize>> = HashMap::new();
     for (at, pair) in test.iter().enumerate() {
         places.entry(folded_hash(text(pair))).or_default().push(at);
@@ -216,7 +216,7 @@ fn equal(train: &[Pair], test: &[Pair], text: impl Fn(&Pair) -> &String, kind: O
 
 fn near(train: &[Pair], test: &[Pair], threshold: f64, matches: &mut Vec<Match>) {
     let positives = |pairs: &[Pair]| {
-        let texts: Vec<&str> = pairs.iter().map(|pair| pair.positive.as_str()).collect();
+        let texts: Vec<&str> = pairs.iter().map(Pair::document).collect();
         sketches(&texts)
     };
     let (train_sketches, test_sketches) = (positives(train), positives(test));

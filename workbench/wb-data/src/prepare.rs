@@ -191,6 +191,12 @@ impl GivenJudge<'_> {
         key: &str,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<usize>> {
+        let texts = pairs.iter().filter(|pair| pair.is_text()).count();
+        if texts > 0 {
+            let message =
+                format!("ranks the positive of every pair, and {texts} of {} are texts without a label", pairs.len());
+            return Err(Error::value(key, message).with_hint("take it away, or the sources with `positive: null`"));
+        }
         let ranks = self.judge(key)?.ranks(by, pairs, progress).map_err(|error| failed(key, error))?;
         if ranks.len() != pairs.len() {
             return Err(failed(key, format!("{} ranks for {} pairs", ranks.len(), pairs.len()).into()));
@@ -269,6 +275,7 @@ impl SplitCounter {
         let or = |name: &str, other: &str| if name.is_empty() { other.to_owned() } else { name.to_owned() };
         self.groups.insert(text_key(if pair.origin.group.is_empty() { &pair.id } else { &pair.origin.group }));
         self.split.pairs += 1;
+        self.split.texts += u64::from(pair.is_text());
         *self.split.languages.entry(or(&pair.language, "unknown")).or_default() += 1;
         *self.split.datasets.entry(pair.origin.dataset.clone()).or_default() += 1;
         *self.licenses.entry(or(&pair.origin.license, "unknown")).or_default() += 1;

@@ -107,8 +107,12 @@ impl SplitConfig {
         Ok(())
     }
 
-    /// The side that a pair's key draws, by the seed and the key alone.
+    /// The side that a pair's key draws, by the seed and the key alone. Nothing can be measured on a text without a label:
+    /// it is for training.
     pub(crate) fn side(&self, pair: &Pair, seed: Seed) -> SplitSide {
+        if pair.is_text() {
+            return SplitSide::Train;
+        }
         self.drawn(&self.key(pair), seed).0
     }
 
@@ -150,11 +154,12 @@ pub fn family(group: &str) -> &str {
 ///
 /// A key's side depends on the seed and the key alone: adding or removing groups moves no other group. The one
 /// exception is a side that would be empty although a share was asked for; it takes the training group with the lowest
-/// draw. A side that stays empty even so is an error.
+/// draw. A side that stays empty even so is an error, unless there are only texts without labels, which are for training.
 pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Split, Option<Gate>)> {
-    let keys: Vec<String> = pairs.iter().map(|pair| config.key(pair)).collect();
+    let keys: Vec<Option<String>> = pairs.iter().map(|pair| (!pair.is_text()).then(|| config.key(pair))).collect();
+    let has_texts = keys.contains(&None);
     let mut parts: BTreeMap<&str, (SplitSide, u64)> = BTreeMap::new();
-    for key in &keys {
+    for key in keys.iter().flatten() {
         parts.entry(key).or_insert_with(|| config.drawn(key, seed));
     }
     for (part, share) in [(SplitSide::Test, config.test), (SplitSide::Validation, config.validation)] {
@@ -170,7 +175,8 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
     for (part, share) in
         [(SplitSide::Train, 1.0), (SplitSide::Validation, config.validation), (SplitSide::Test, config.test)]
     {
-        if share > 0.0 && sizes(part) == 0 {
+        let may_be_empty = has_texts && (parts.is_empty() || part == SplitSide::Train);
+        if share > 0.0 && sizes(part) == 0 && !may_be_empty {
             return Err(Error::failed(
                 format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())
                     .to_lowercase(),
@@ -178,12 +184,15 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
             .with_hint("`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart"));
         }
     }
-    let sides: Vec<SplitSide> =
-        keys.iter().map(|key| parts.get(key.as_str()).map_or(SplitSide::Train, |(part, _)| *part)).collect();
+    let sides: Vec<SplitSide> = keys.iter().map(|key| side_of(key.as_deref().and_then(|key| parts.get(key)))).collect();
     let mut held_out = HeldOutSides::new(config, seed);
     let train = pairs.into_iter().zip(sides).filter_map(|(pair, side)| held_out.take(side, pair)).collect();
     let (validation, test, account) = held_out.finish();
     Ok((Split { train, validation, test }, account))
+}
+
+fn side_of(drawn: Option<&(SplitSide, u64)>) -> SplitSide {
+    drawn.map_or(SplitSide::Train, |(side, _)| *side)
 }
 
 /// Both held-out sides of a split as their pairs come in.

@@ -92,6 +92,8 @@ struct FirstGates<'a> {
     split: &'a SplitConfig,
     seed: Seed,
     ids: UniqueIds,
+    /// True once there was a pair, and not only texts without labels.
+    has_pairs: bool,
     waiting: Chunks<Pair>,
     cleaning: Cleaning<'a>,
     held_out: HeldOutSides,
@@ -104,6 +106,7 @@ impl<'a> FirstGates<'a> {
             split: &config.split,
             seed,
             ids: UniqueIds::default(),
+            has_pairs: false,
             waiting: Chunks::new(CHUNK),
             cleaning: Cleaning::new(&config.filter, &config.dedupe),
             held_out: HeldOutSides::new(&config.split, seed),
@@ -121,6 +124,7 @@ impl<'a> FirstGates<'a> {
 
     fn pass(&mut self, chunk: Vec<Pair>) -> Result<()> {
         for pair in self.cleaning.pass(chunk) {
+            self.has_pairs |= !pair.is_text();
             let side = self.split.side(&pair, self.seed);
             if let Some(pair) = self.held_out.take(side, pair) {
                 self.train.push(pair)?;
@@ -145,7 +149,7 @@ impl<'a> FirstGates<'a> {
         for (name, share, pairs) in
             [("validation", self.split.validation, &validation), ("test", self.split.test, &test)]
         {
-            if share > 0.0 && pairs.is_empty() {
+            if share > 0.0 && pairs.is_empty() && self.has_pairs {
                 return Err(Error::failed(format!("no group is left for {name}"))
                     .with_hint("a larger share, or `split: { by: pair }`, which splits inside groups"));
             }

@@ -6,6 +6,7 @@ use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeE
 
 use crate::{
     backbone::Backbone,
+    dense::DenseLayer,
     device::OpenDevice,
     error::{Error, Result},
     folder::Folder,
@@ -57,6 +58,13 @@ impl BiEncoder {
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.folder.name = name.into();
+        self
+    }
+
+    /// Puts a layer after the pooling and the layers that are there, before what brings embeddings to length 1.
+    #[must_use]
+    pub fn followed_by(mut self, layer: DenseLayer) -> Self {
+        self.folder.dense.push(layer);
         self
     }
 

@@ -196,7 +196,11 @@ pub fn describe(data: &ExperimentPairs) {
     }
     for (name, split) in &card.splits {
         let s = if split.groups == 1 { "" } else { "s" };
-        output::line(format!("{:>9} pairs  {name}, {} group{s}", split.pairs, split.groups));
+        let texts = match split.texts {
+            0 => String::new(),
+            texts => format!(", {texts} of them texts without a label"),
+        };
+        output::line(format!("{:>9} pairs  {name}, {} group{s}{texts}", split.pairs, split.groups));
     }
     output::line(format!("in {}", data.folder.display()));
 }

@@ -102,19 +102,31 @@ fn trainer(config: &EncoderConfig) -> TokenizerConfig {
     TokenizerConfig { special_tokens: config.has_special_tokens(), ..config.tokenizer.clone() }
 }
 
+/// Sizes of an encoder that fits.
+pub struct CheckedEncoder {
+    /// Its limits.
+    pub max_tokens: MaxTokens,
+    /// Number of special tokens around a text.
+    pub special_tokens: usize,
+    /// Length of an embedding.
+    pub dim: usize,
+}
+
 /// Reads a pretrained encoder and lets it go: what does not fit is told before anything is computed or written.
-/// Gives the encoder's limits, and how many special tokens stand around a text.
-pub fn check(experiment: &Experiment) -> Result<(MaxTokens, usize)> {
+pub fn check(experiment: &Experiment) -> Result<CheckedEncoder> {
     let config = experiment.encoder()?;
     if let ModelChoice::Pretrained(pretrained) = &config.model {
         let folder = adapted(pretrained_encoder(pretrained)?, experiment)?;
-        return Ok((folder.max_tokens, folder.tokenizer.special_tokens()));
+        let (max_tokens, special_tokens) = (folder.max_tokens, folder.tokenizer.special_tokens());
+        return Ok(CheckedEncoder { max_tokens, special_tokens, dim: folder.dim() });
     }
+    let mut dim = config.architecture(config.tokenizer.vocab_size).map_or(0, |architecture| architecture.dim());
     if let Some((teacher, wanted)) = config.from_teacher() {
         let teacher = pretrained_encoder(teacher)?;
-        adapted(wanted.sized_like(&experiment.name, &teacher, experiment.seed)?, experiment)?;
+        dim = adapted(wanted.sized_like(&experiment.name, &teacher, experiment.seed)?, experiment)?.dim();
     }
-    Ok((config.scratch_max_tokens(), if config.has_special_tokens() { 2 } else { 0 }))
+    let special_tokens = if config.has_special_tokens() { 2 } else { 0 };
+    Ok(CheckedEncoder { max_tokens: config.scratch_max_tokens(), special_tokens, dim })
 }
 
 /// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.

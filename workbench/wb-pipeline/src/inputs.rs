@@ -13,7 +13,7 @@ use crate::config::Experiment;
 pub struct RunInputs {
     /// All of it in one, which names the run.
     pub all: Fingerprint,
-    /// Fingerprints of what lies outside of the YAML: `data.sources[0]`, `encoder`, `guide`, `negatives`.
+    /// Fingerprints of what lies outside of the YAML: `data.sources[0]`, `encoder`, `guide`, `teacher`, `negatives`.
     pub parts: BTreeMap<String, String>,
 }
 
@@ -31,7 +31,7 @@ pub fn inputs(experiment: &Experiment, data: &ExperimentPairs) -> Result<RunInpu
     if let Some(guide) = experiment.train.loss.guide() {
         let of_guide = encoder::of_reference(guide)?;
         all.text(of_guide.as_str());
-        parts.insert("guide".to_owned(), of_guide.to_string());
+        parts.insert(experiment.train.loss.guide_key().to_owned(), of_guide.to_string());
     }
     if let Some(mined) = &data.mined {
         all.text("negatives").text(mined.as_str());

@@ -3,13 +3,21 @@
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
-use wb_encoder::{DeviceConfig, Folder, folder::MaxTokens, train::TrainConfig};
+use wb_encoder::{
+    DeviceConfig, Folder,
+    folder::MaxTokens,
+    train::{TrainConfig, teacher::check_width},
+};
 
 use super::{
-    encoder, mine,
+    encoder::{self, CheckedEncoder},
+    mine,
     needs::{Asset, AssetKind, assets},
 };
-use crate::config::{Experiment, SourceChoice};
+use crate::{
+    config::{Experiment, SourceChoice},
+    session,
+};
 
 /// Refuses an experiment whose pairs are yet to be made, whose encoder does not fit, or whose things outside of the YAML
 /// are not there or do not fit; of these only what the sections name that the keys begin with, as in `bench.`.
@@ -25,8 +33,11 @@ pub fn preflight(config: &Path, experiment: &Experiment, sections: &[&str]) -> R
 /// Refuses what [`preflight`] does, without a look at pairs that `wb synth` is yet to make.
 pub fn but_pairs(experiment: &Experiment, sections: &[&str]) -> Result<()> {
     if experiment.encoder.is_some() {
-        let (max_tokens, special) = encoder::check(experiment)?;
-        check_stage_lengths(&experiment.train, max_tokens, special)?;
+        let CheckedEncoder { max_tokens, special_tokens, dim } = encoder::check(experiment)?;
+        check_stage_lengths(&experiment.train, max_tokens, special_tokens)?;
+        if sections.iter().any(|section| "train.loss".starts_with(section)) {
+            check_teacher(experiment, dim)?;
+        }
     }
     self::sections(experiment, sections)
 }
@@ -56,6 +67,15 @@ fn open(asset: &Asset<'_>) -> Result<()> {
         AssetKind::CrossEncoder(config) => mine::cross_encoder(config, DeviceConfig::Cpu).map(|_| ()),
         _ => Ok(()),
     }
+}
+
+/// Refuses a teacher whose vectors are shorter than the model's.
+fn check_teacher(experiment: &Experiment, dim: usize) -> Result<()> {
+    let loss = &experiment.train.loss;
+    let Some(reference) = loss.guide().filter(|_| loss.needs().guide_dim) else { return Ok(()) };
+    let read = || -> Result<usize> { Ok(encoder::named(reference, session::runs())?.0.dim()) };
+    let width = read().with_context(|| format!("cannot read train.loss.{}", loss.guide_key()))?;
+    Ok(check_width(width, dim, loss)?)
 }
 
 fn not_there(kind: &'static str, path: &Path, hint: &str) -> Error {

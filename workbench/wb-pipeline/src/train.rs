@@ -6,7 +6,9 @@ use anyhow::Result;
 use wb_core::{Progress, RunDir, atomic, fingerprint::Fingerprint, lock::FileLock, run_dir::write_json};
 use wb_encoder::{
     Backbone, BiEncoder, Folder, OpenDevice, Stop,
-    train::{CodeTokens, Guide, Meeting, Refresh, TokenizeRequest, TrainFiles, TrainJob, TrainOutcome, train},
+    train::{
+        CodeTokens, FittedTeacher, Guide, Meeting, Refresh, TokenizeRequest, TrainFiles, TrainJob, TrainOutcome, train,
+    },
 };
 
 use super::{
@@ -19,7 +21,7 @@ use super::{
     resume,
     stages::Stages,
 };
-use crate::{config::Experiment, interrupt::Interrupt, output};
+use crate::{config::Experiment, interrupt::Interrupt, output, session};
 
 /// A run that is being worked on; nobody else can.
 pub struct OpenRun {
@@ -131,8 +133,18 @@ pub fn encoder(
     let guide = match experiment.train.loss.guide() {
         None => None,
         Some(guide) => {
-            let folder = Folder::read(&encoder::locate(guide)?)?;
+            let (folder, _) = encoder::named(guide, session::runs())?;
             let mut guide = BiEncoder::open_frozen(folder, device)?;
+            let fitted = FittedTeacher {
+                config: &experiment.train,
+                pairs: data.train(),
+                seed: experiment.seed,
+                dim: untrained.dim(),
+                file: &run.dir.teacher_components(),
+            };
+            if experiment.train.loss.needs().guide_dim {
+                guide = fitted.fit(guide, progress)?;
+            }
             guide.backbone_mut().watch(Stop::when(stop));
             Some(guide)
         }

@@ -137,7 +137,10 @@ pub fn data(card: &DataCard) -> DataView {
             .into_iter()
             .map(|(name, split)| SplitView {
                 name: name.clone(),
-                pairs: count(split.pairs),
+                pairs: match split.texts {
+                    0 => count(split.pairs),
+                    texts => format!("{}, {} of them texts without a label", count(split.pairs), count(texts)),
+                },
                 groups: count(split.groups),
                 languages: tallies(&split.languages, split.pairs),
             })

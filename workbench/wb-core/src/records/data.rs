@@ -59,8 +59,11 @@ pub struct DroppedPair {
 /// One side of a split.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SplitCount {
-    /// Pairs.
+    /// Pairs, texts without a label counted as such.
     pub pairs: u64,
+    /// Texts without a label among them.
+    #[serde(default)]
+    pub texts: u64,
     /// Groups (crates, repositories).
     pub groups: u64,
     /// Pairs per language.

@@ -23,8 +23,9 @@ use crate::{Error, Result, text};
 pub struct Fields {
     /// The query side.
     pub anchor: String,
-    /// The document side.
-    pub positive: String,
+    /// The document side. `null`: there is none, and the anchor is a text without a label. Negatives and scores are not read
+    /// then either, and texts are for training alone, by a loss that needs no pairs.
+    pub positive: Option<String>,
     /// Hard negatives, one string or an array; may be absent.
     pub negatives: String,
     /// A teacher's or a person's scores, for losses that learn from them: one number for the positive, or an array with
@@ -48,7 +49,7 @@ impl Default for Fields {
     fn default() -> Self {
         Self {
             anchor: "anchor|query".into(),
-            positive: "positive|pos".into(),
+            positive: Some("positive|pos".into()),
             negatives: "negatives|negative|neg".into(),
             scores: "scores".into(),
             id: Some("id".into()),
@@ -167,7 +168,8 @@ pub(crate) struct Shape<'a> {
 impl Shape<'_> {
     /// Refuses values that make no sense; `key` is the config path of the source.
     pub(crate) fn validate(&self, key: &str) -> wb_core::Result<()> {
-        for (name, value) in [("anchor", &self.fields.anchor), ("positive", &self.fields.positive)] {
+        let positive = self.fields.positive.iter().map(|value| ("positive", value));
+        for (name, value) in std::iter::once(("anchor", &self.fields.anchor)).chain(positive) {
             if value.split(['|', '+']).any(|part| part.trim().is_empty()) {
                 let message = format!("got `{value}`, expected a field name, `a|b` or `a+b`");
                 return Err(Error::value(format!("{key}.fields.{name}"), message));
@@ -179,9 +181,9 @@ impl Shape<'_> {
     /// Top-level names that a reader of tables must fetch.
     pub(crate) fn roots(&self) -> Vec<String> {
         let fields = self.fields;
-        let names =
-            [&fields.anchor, &fields.positive, &fields.negatives, &fields.scores, &fields.language, &fields.group];
-        let names = names.into_iter().chain([&fields.path, &fields.license, &fields.dataset]).chain(&fields.id);
+        let names = [&fields.anchor, &fields.language, &fields.group, &fields.path, &fields.license, &fields.dataset];
+        let of_label = fields.positive.iter().flat_map(|positive| [positive, &fields.negatives, &fields.scores]);
+        let names = names.into_iter().chain(of_label).chain(&fields.id);
         roots(names.chain(self.only.keys()).map(String::as_str).chain(["task", "origin"]))
     }
 
@@ -194,9 +196,12 @@ impl Shape<'_> {
             Found::Text(text) => text,
             Found::Null(name) => return self.null(record, &name),
         };
-        let positive = match find_text(record, &self.fields.positive)? {
-            Found::Text(text) => text,
-            Found::Null(name) => return self.null(record, &name),
+        let positive = match &self.fields.positive {
+            None => String::new(),
+            Some(field) => match find_text(record, field)? {
+                Found::Text(text) => text,
+                Found::Null(name) => return self.null(record, &name),
+            },
         };
         let anchor = match self.anchor_part {
             AnchorPart::Whole => anchor,
@@ -227,8 +232,10 @@ impl Shape<'_> {
                 record.fields.get("task").and_then(|task| serde_json::from_value(task.clone()).ok()).unwrap_or_default()
             }
         };
-        pair.negatives = negatives(record, &fields.negatives)?;
-        pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
+        if fields.positive.is_some() {
+            pair.negatives = negatives(record, &fields.negatives)?;
+            pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
+        }
         Ok(Mapped::To(Box::new(pair)))
     }
 

@@ -22,6 +22,8 @@ pub struct Gather<'a> {
     intake: Intake,
     /// The data set of pairs, and whether that of a record gives way to it.
     dataset: (String, bool),
+    /// True where a pair without a positive is a text without a label, and not an accident.
+    pub(super) texts: bool,
     pairs: Vec<Pair>,
     /// The taker of pairs, where they are not kept.
     pub(super) take: Option<&'a mut dyn FnMut(Pair) -> Result<()>>,
@@ -43,6 +45,7 @@ impl Gather<'_> {
         Self {
             intake: Intake::new(tolerance),
             dataset,
+            texts: false,
             pairs: Vec::new(),
             take: None,
             count: 0,
@@ -83,6 +86,10 @@ impl Gather<'_> {
 
     /// Takes a pair whose id its source knows to be unique.
     pub fn give(&mut self, mut pair: Pair) -> Result<()> {
+        if pair.is_text() && !self.texts {
+            self.leave_out("empty positive", 1);
+            return Ok(());
+        }
         let (dataset, is_named) = &self.dataset;
         if *is_named || pair.origin.dataset.is_empty() {
             pair.origin.dataset.clone_from(dataset);

@@ -111,6 +111,15 @@ impl<Other: PairSource> SourceConfig<Other> {
         matches!(self, Self::Jsonl(_) | Self::Parquet(_) | Self::Csv(_) | Self::Hub(_))
     }
 
+    /// True for texts without labels: records that have no positive.
+    pub fn has_texts(&self) -> bool {
+        match self {
+            Self::Jsonl(files) | Self::Parquet(files) | Self::Csv(files) => files.fields.positive.is_none(),
+            Self::Hub(hub) => hub.fields.positive.is_none(),
+            _ => false,
+        }
+    }
+
     /// Reads everything; `at` is the source's position among all, which names the data set of its pairs.
     pub fn read(
         &self,
@@ -118,7 +127,8 @@ impl<Other: PairSource> SourceConfig<Other> {
         tolerance: impl Into<Tolerance>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<SourceRead> {
-        let gather = Gather::new(tolerance.into(), self.dataset(at));
+        let mut gather = Gather::new(tolerance.into(), self.dataset(at));
+        gather.texts = self.has_texts();
         self.with(|source| source.gather(gather, progress))
     }
 
@@ -133,6 +143,7 @@ impl<Other: PairSource> SourceConfig<Other> {
     ) -> Result<SourceRead> {
         let mut gather = Gather::new(tolerance.into(), self.dataset(at));
         gather.take = Some(take);
+        gather.texts = self.has_texts();
         self.with(|source| source.gather(gather, progress))
     }
 

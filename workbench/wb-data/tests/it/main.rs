@@ -11,3 +11,4 @@ mod split;
 mod store;
 mod streaming;
 mod support;
+mod unlabeled;

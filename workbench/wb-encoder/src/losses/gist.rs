@@ -21,8 +21,8 @@ use crate::similarities::DenseSimilarity;
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("required" = ["guide"]))]
 pub struct GistConfig {
-    /// The encoder that is asked, by its name. It does not train. It embeds every batch too, for about a third more
-    /// time where it is of the size of the model.
+    /// The encoder that is asked, by its name. It does not train. It embeds every text once, and again in every epoch
+    /// beyond 512 MiB of vectors: for about a third more time of the first epoch where it is of the size of the model.
     pub guide: EncoderRef,
     /// Scores are divided by this.
     pub temperature: f64,

@@ -19,6 +19,8 @@ pub struct PairLabels<'a> {
 ///
 /// Documents stand by column: all positives, in the pairs' order; then all first hard negatives, those of pairs
 /// without any left out; then all second ones; and so on. So document `i < B` is the positive of pair `i`.
+///
+/// A text without a label is an anchor without documents; only losses that take such texts meet any.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Labels {
     anchors: Vec<u32>,

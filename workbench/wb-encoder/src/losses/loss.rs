@@ -63,6 +63,11 @@ pub trait Loss {
         None
     }
 
+    /// The key that names this encoder, which is also what it is called.
+    fn guide_key(&self) -> &'static str {
+        "guide"
+    }
+
     /// The number that scores are multiplied by before a softmax, where the loss has one: the inverse of a temperature.
     fn scale(&self) -> Option<f64> {
         None
@@ -107,6 +112,10 @@ pub struct Needs {
     pub scores: bool,
     /// True where a guide has to embed the texts too.
     pub guide: bool,
+    /// True where the guide's embeddings have to be as long as the model's.
+    pub guide_dim: bool,
+    /// True where a text without a label, which belongs to no pair, is enough.
+    pub texts: bool,
 }
 
 impl Needs {

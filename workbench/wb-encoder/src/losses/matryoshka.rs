@@ -63,6 +63,10 @@ impl Loss for MatryoshkaConfig {
         self.loss.guide()
     }
 
+    fn guide_key(&self) -> &'static str {
+        self.loss.inner().guide_key()
+    }
+
     fn scale(&self) -> Option<f64> {
         self.loss.scale()
     }

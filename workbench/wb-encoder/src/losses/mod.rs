@@ -4,6 +4,7 @@ pub mod angle;
 pub mod binary_cross_entropy;
 pub mod blocked;
 pub mod cosent;
+pub mod distill_embeddings;
 pub mod distill_kl;
 pub mod gist;
 pub mod labels;
@@ -30,6 +31,7 @@ pub use angle::AngleConfig;
 pub use binary_cross_entropy::BinaryCrossEntropyConfig;
 pub use blocked::Blocked;
 pub use cosent::CosentConfig;
+pub use distill_embeddings::{DistillEmbeddingsConfig, EmbeddingDistance};
 pub use distill_kl::DistillKlConfig;
 pub use gist::{GistConfig, Margin};
 pub use labels::{GuideEmbeddings, Labels, PairLabels};
@@ -61,6 +63,8 @@ pub enum LossConfig {
     /// A teacher's choice among the documents of a pair: which of them answers its anchor best. Needs hard negatives
     /// and scores.
     DistillKl(DistillKlConfig),
+    /// A teacher's vector of every text, whether it belongs to a pair or not.
+    DistillEmbeddings(DistillEmbeddingsConfig),
     /// Scored pairs in the order of their scores. Needs scores.
     Cosent(CosentConfig),
     /// Scored pairs in the order of their scores, by the angle between vectors of complex numbers in place of
@@ -90,6 +94,7 @@ impl LossConfig {
             Self::Triplet(config) => config,
             Self::MarginMse(config) => config,
             Self::DistillKl(config) => config,
+            Self::DistillEmbeddings(config) => config,
             Self::Cosent(config) => config,
             Self::Angle(config) => config,
             Self::BinaryCrossEntropy(config) => config,
@@ -146,6 +151,17 @@ impl LossConfig {
     /// The encoder that has to embed the texts too, where the loss asks one.
     pub fn guide(&self) -> Option<&wb_core::EncoderRef> {
         self.inner().guide()
+    }
+
+    /// The key that names this encoder, and what it is called: `guide` or `teacher`.
+    pub fn guide_key(&self) -> &'static str {
+        self.inner().guide_key()
+    }
+
+    /// True where the vectors of the guide are compared with the model's own, and have to be in the order of their principal
+    /// components: the loss also compares their first numbers alone.
+    pub fn orders_guide(&self) -> bool {
+        self.needs().guide_dim && self.inner().cuts().iter().any(|cut| cut.dim != usize::MAX)
     }
 
     /// The number that scores are multiplied by before a softmax, where the loss has one.

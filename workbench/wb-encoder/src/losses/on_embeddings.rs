@@ -127,7 +127,19 @@ impl LossOnEmbeddings {
         }
         labels.check_sides(anchors, documents)?;
         self.needs().check(labels)?;
+        self.check_guide(labels, anchors.dim())?;
         self.check_dim(anchors.dim())
+    }
+
+    /// Refuses vectors of a guide that have to be as long as the model's and are shorter.
+    fn check_guide(&self, labels: &Labels, dim: usize) -> Result<()> {
+        match labels.guide().filter(|_| self.needs().guide_dim).map(|guide| guide.anchors.ncols()) {
+            Some(found) if found < dim => {
+                let message = format!("have {found} numbers, expected {dim}, as many as the model's");
+                Err(wb_core::Error::data(format!("embeddings of the {}", self.loss.guide_key()), message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses an embedding shorter than what the loss cuts it to.

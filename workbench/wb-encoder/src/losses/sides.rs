@@ -75,6 +75,31 @@ impl<'a> BatchSides<'a> {
         Self { compared, at_anchors: zeros(anchors), at_documents: zeros(documents), tracked }
     }
 
+    /// The vectors of the anchors, `[B, dim]`, and of the documents, `[D, dim]`, in the form that they are compared in: of
+    /// length 1 for the cosine. Nothing where texts have one vector a token.
+    pub fn rows(&self) -> Option<[ArrayView2<'_, f32>; 2]> {
+        match &self.compared {
+            Compared::Vectors { anchors, documents, .. } => Some([anchors.rows.view(), documents.rows.view()]),
+            Compared::Tokens { .. } => None,
+        }
+    }
+
+    /// Other vectors in the form that those of [`BatchSides::rows`] have.
+    pub fn prepared(&self, rows: ArrayView2<'_, f32>) -> Array2<f32> {
+        match &self.compared {
+            Compared::Vectors { similarity, .. } => similarity.prepare(rows).rows,
+            Compared::Tokens { .. } => rows.to_owned(),
+        }
+    }
+
+    /// Takes the loss's gradient at [`BatchSides::rows`].
+    pub fn add_row_gradients(&mut self, [at_anchors, at_documents]: [ArrayView2<'_, f32>; 2]) {
+        if self.tracked {
+            self.at_anchors += &at_anchors;
+            self.at_documents += &at_documents;
+        }
+    }
+
     /// The scores of a block.
     pub fn scores(&self, block: Block) -> Array2<f32> {
         match &self.compared {

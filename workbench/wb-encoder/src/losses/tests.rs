@@ -84,7 +84,7 @@ fn two_pairs_that_are_told_apart_by_one() {
 fn equals_sentence_transformers() {
     let mut golden: serde_json::Value = serde_json::from_str(include_str!("../../tests/golden/losses.json")).unwrap();
     let cases: Vec<GoldenCase> = serde_json::from_value(golden["cases"].take()).unwrap();
-    assert_eq!(cases.len(), 38);
+    assert_eq!(cases.len(), 44);
     for case in cases {
         case.loss.validate("loss").unwrap();
         let (anchors, documents) = (rows(&case.anchors, case.dim), rows(&case.documents, case.dim));
@@ -141,11 +141,17 @@ pub(crate) fn mixed_labels(pairs: usize, negatives: usize) -> Labels {
     for (mut document, owner) in documents.outer_iter_mut().zip(labels.owners()).take(pairs.len()) {
         document.scaled_add(0.8, &anchors.row(*owner as usize));
     }
+    // As long as any embedding that is compared with them; the first numbers decide the cosines.
+    let longer = |rows: &Array2<f32>| {
+        let rest = random(rows.nrows(), 27, "rest of the guide") * 0.05;
+        ndarray::concatenate(ndarray::Axis(1), &[rows.view(), rest.view()]).unwrap()
+    };
+    let (anchors, documents) = (longer(&anchors), longer(&documents));
     labels.with_guide(GuideEmbeddings { anchors, documents }).unwrap()
 }
 
 /// Every loss, with a number of hard negatives of a pair.
-pub(crate) const ALL: [(&str, usize); 21] = [
+pub(crate) const ALL: [(&str, usize); 25] = [
     (r#"{"mnrl": {}}"#, 0),
     (r#"{"mnrl": {"mask_duplicates": false}}"#, 3),
     (r#"{"mnrl": {"directions": ["query_to_doc", "doc_to_query"], "partition": "per_direction"}}"#, 2),
@@ -170,6 +176,10 @@ pub(crate) const ALL: [(&str, usize); 21] = [
     (r#"{"matryoshka": {"dims": [24, 7, 16], "weights": [1, 0.5, 2], "loss": {"mnrl": {"temperature": 0.1}}}}"#, 2),
     (r#"{"angle": {"scale": 5}}"#, 0),
     (r#"{"angle": {"scale": 2}}"#, 2),
+    (r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#, 2),
+    (r#"{"distill_embeddings": {"teacher": {"id": "x"}, "by": "mse"}}"#, 0),
+    (r#"{"distill_embeddings": {"teacher": {"id": "x"}, "by": "mse"}}"#, 3),
+    (r#"{"matryoshka": {"dims": [24, 7, 16], "loss": {"distill_embeddings": {"teacher": {"id": "x"}}}}}"#, 2),
 ];
 
 #[test]
@@ -315,6 +325,41 @@ fn a_guide_takes_out_what_it_takes_for_an_answer() {
     assert!((found.loss - expected).abs() < 1e-6, "{} {expected}", found.loss);
 }
 
+/// Texts that belong to no pair, and vectors of a teacher that are shorter than the model's or longer.
+#[test]
+fn a_teacher_is_followed_text_by_text() {
+    let loss = |json: &str| LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
+    let cosine = loss(r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#);
+    let alone =
+        [PairLabels { anchor: 0, documents: &[], scores: &[] }, PairLabels { anchor: 1, documents: &[], scores: &[] }];
+    let with = |dim: usize| {
+        let guide = GuideEmbeddings {
+            anchors: Array2::eye(dim).slice_move(ndarray::s![..2, ..]),
+            documents: Array2::zeros((0, dim)),
+        };
+        Labels::by_column(&alone).with_guide(guide)
+    };
+    // (3, 4) / 5 and (0, 1): cosines of 0.6 with (1, 0), and of 1 with (0, 1).
+    let (anchors, none) = (dense(&arr2(&[[3.0, 4.0], [0.0, 2.0]])), dense(&Array2::zeros((0, 2))));
+    for dim in [2, 3] {
+        let labels = with(dim).unwrap();
+        let of_all = found(&cosine, &anchors, &none, &labels);
+        assert!((of_all.loss - 0.2).abs() < 1e-7, "{}", of_all.loss);
+        assert!(
+            largest_difference(of_all.at_anchors.row(1).insert_axis(ndarray::Axis(0)), arr2(&[[0.0, 0.0]]).view())
+                < 1e-7
+        );
+        assert_eq!(of_all.at_documents.dim(), (0, 2));
+        let mse = loss(r#"{"distill_embeddings": {"teacher": {"id": "x"}, "by": "mse"}}"#);
+        let of_all = found(&mse, &anchors, &none, &labels);
+        // 2/dim times that of the cosine.
+        assert!((of_all.loss - 0.2).abs() < 1e-7, "{}", of_all.loss);
+    }
+    let error =
+        cosine.forward(&dense(&Array2::ones((2, 3))), &dense(&Array2::zeros((0, 3))), &with(2).unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "embeddings of the teacher: have 2 numbers, expected 3, as many as the model's");
+}
+
 #[test]
 fn what_a_loss_needs_and_does_not_get_is_named() {
     let (anchors, documents) = (random(3, 6, "a"), random(3, 6, "d"));
@@ -330,6 +375,10 @@ fn what_a_loss_needs_and_does_not_get_is_named() {
         (r#"{"margin_mse": {}}"#, "a batch: has a document without a score, and `margin_mse` needs it"),
         (r#"{"cosent": {}}"#, "a batch: has a document without a score, and `cosent` needs it"),
         (r#"{"gist": {"guide": {"id": "x"}}}"#, "a batch: has no embeddings of a guide, and `gist` needs it"),
+        (
+            r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#,
+            "a batch: has no embeddings of a guide, and `distill_embeddings` needs it",
+        ),
         (
             r#"{"matryoshka": {"dims": [7]}}"#,
             "train.loss.matryoshka.dims: 7 is longer than the model's embeddings, which have 6 numbers",
@@ -386,6 +435,7 @@ fn impossible_values_are_named_by_their_key() {
         (r#"{"mnrl": {"hardness": {"all_negatives": 0}}}"#, "mnrl.hardness: got 0"),
         (r#"{"gist": {}}"#, "gist.guide: is empty"),
         (r#"{"gist": {"guide": {"id": "x"}, "temperature": 0}}"#, "gist.temperature: got 0"),
+        (r#"{"distill_embeddings": {}}"#, "distill_embeddings.teacher: "),
         (r#"{"matryoshka": {}}"#, "matryoshka.dims: got none"),
         (r#"{"matryoshka": {"dims": [8, 0]}}"#, "matryoshka.dims: got 0"),
         (r#"{"matryoshka": {"dims": [8, 8]}}"#, "matryoshka.dims: 8 stands there twice"),
@@ -420,7 +470,7 @@ fn a_scale_can_be_given_to_losses_that_have_one() {
         assert_eq!(config.scale().is_some(), config.with_scale(4.0).is_some());
         match config.with_scale(4.0) {
             None => {
-                let without = ["triplet", "margin_mse", "binary_cross_entropy", "list_net"];
+                let without = ["triplet", "margin_mse", "binary_cross_entropy", "list_net", "distill_embeddings"];
                 assert!(without.iter().any(|name| json.contains(name)), "{json}");
             }
             Some(other) => {

@@ -248,6 +248,11 @@ fn losses_and_similarities_have_to_suit_each_other() {
     let error = refused(r#"{"triplet": {}}"#, SimilarityConfig::Maxsim).unwrap_err();
     assert!(error.starts_with("loss: `triplet` has a distance of its own"), "{error}");
     assert!(refused(r#"{"matryoshka": {"dims": [8]}}"#, SimilarityConfig::Maxsim).is_err());
+    let error = refused(r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#, SimilarityConfig::Maxsim).unwrap_err();
+    assert!(
+        error.starts_with("loss: `distill_embeddings` compares one vector a text with the teacher's, and"),
+        "{error}"
+    );
     refused(r#"{"triplet": {}}"#, SimilarityConfig::Cosine).unwrap();
     refused(r#"{"mnrl": {}}"#, SimilarityConfig::Xtr(XtrConfig::default())).unwrap();
     assert_eq!(config(r#"{"mnrl": {}}"#).suited(SimilarityConfig::Maxsim).scale(), Some(1.0));

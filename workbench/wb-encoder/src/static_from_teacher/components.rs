@@ -1,4 +1,4 @@
-//! Principal components of the rows of a matrix.
+//! Principal components of the rows of a matrix: their scores, or the components themselves.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -28,9 +28,7 @@ pub(super) fn principal(rows: Array2<f32>, wanted: usize) -> Result<Array2<f32>>
     if count >= n {
         return Ok(rows);
     }
-    let (mean, covariance) = moments(&rows);
-    let (_, vectors) = eigen::symmetric(covariance)?;
-    let components = vectors.slice(ndarray::s![..count, ..]);
+    let (mean, components) = first(&rows, count)?;
     let mut scores = Array2::zeros((n, count));
     for (from, mut to) in rows.axis_chunks_iter(Axis(0), ROWS).zip(scores.axis_chunks_iter_mut(Axis(0), ROWS)) {
         to.assign(&centered(from, &mean).dot(&components.t()).mapv(|x| x as f32));
@@ -42,6 +40,31 @@ pub(super) fn principal(rows: Array2<f32>, wanted: usize) -> Result<Array2<f32>>
         }
     }
     Ok(scores)
+}
+
+/// The first components themselves, of length 1 and at right angles: what shortens other rows as scores do, but for the mean.
+/// The number of each that is farthest from 0, the first of such, is positive.
+///
+/// Equals scikit-learn's `PCA.components_`.
+///
+/// # Shapes
+/// `[rows, width]` to `[count, width]`, with `count` at most the width and less than the rows.
+pub(crate) fn axes(rows: &Array2<f32>, count: usize) -> Result<Array2<f32>> {
+    let (_, mut components) = first(rows, count)?;
+    for mut component in components.rows_mut() {
+        let farthest = component.iter().fold(0.0f64, |most, x| if x.abs() > most.abs() { *x } else { most });
+        if farthest < 0.0 {
+            component.mapv_inplace(|x| -x);
+        }
+    }
+    Ok(components.mapv(|x| x as f32))
+}
+
+/// Mean `[width]` and the first components `[count, width]`, those of the largest variance first.
+fn first(rows: &Array2<f32>, count: usize) -> Result<(Array1<f64>, Array2<f64>)> {
+    let (mean, covariance) = moments(rows);
+    let (_, vectors) = eigen::symmetric(covariance)?;
+    Ok((mean, vectors.slice_move(ndarray::s![..count, ..])))
 }
 
 /// Mean `[width]` and covariance `[width, width]` of rows.
@@ -87,5 +110,13 @@ mod tests {
         assert_eq!(principal(rows.clone(), 300).unwrap(), rows);
         assert_eq!([length(2, 3, 2), length(2, 3, 1), length(100, 3, 2), length(100, 3, 9)], [3, 1, 2, 3]);
         assert_eq!(principal(rows, 1).unwrap().dim(), (2, 1));
+    }
+
+    #[test]
+    fn components_have_length_one_and_point_where_they_are_longest() {
+        let rows = arr2(&[[-5.0f32, -7.0], [4.0, 5.0], [4.0, 5.0]]);
+        let found = axes(&rows, 2).unwrap();
+        let expected = arr2(&[[0.6f32, 0.8], [0.8, -0.6]]);
+        assert!(found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{found}");
     }
 }

@@ -11,7 +11,7 @@
 //! - Weights stand beside the vectors where the bag has weights (as logarithms), and are multiplied into them where not.
 //!   Embeddings have length 1, so that both point the same way.
 
-mod components;
+pub(crate) mod components;
 mod eigen;
 
 use ndarray::Array2;

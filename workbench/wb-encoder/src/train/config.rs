@@ -249,7 +249,7 @@ impl TrainConfig {
         self.loss.validate(&format!("{key}.loss"))?;
         self.loss.check_similarity(&format!("{key}.loss"), self.similarity)?;
         at_least_one("batch.pairs", self.batch.pairs)?;
-        let others = self.batch.pairs > 1 || curriculum::fewest_negatives(self) > 0;
+        let others = self.batch.pairs > 1 || curriculum::fewest_negatives(self) > 0 || self.loss.needs().texts;
         let expected = "at least 2: the other pairs of a batch are the negatives";
         expect("batch.pairs", &self.batch.pairs, others, expected)?;
         at_least_one("batch.accumulate", self.batch.accumulate)?;
@@ -289,6 +289,9 @@ mod tests {
         TrainConfig::default().validate("train").unwrap();
         check(|c| c.batch.pairs = 0, "train.batch.pairs: got 0");
         check(|c| (c.batch.pairs, c.negatives) = (1, 0), "train.batch.pairs: got 1");
+        let alone = r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#;
+        let alone = TrainConfig { loss: serde_json::from_str(alone).unwrap(), negatives: 0, ..TrainConfig::default() };
+        TrainConfig { batch: BatchConfig { pairs: 1, ..BatchConfig::default() }, ..alone }.validate("train").unwrap();
         check(|c| c.batch.accumulate = 0, "train.batch.accumulate: got 0");
         check(|c| c.interpolate = 1.5, "train.interpolate: got 1.5");
         check(|c| c.ema = 1.0, "train.ema: got 1");

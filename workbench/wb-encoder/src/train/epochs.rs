@@ -44,7 +44,7 @@ impl<'a> Epochs<'a> {
         (0..table.len() as u32).for_each(|pair| members[table.dataset(pair)].push(pair));
         Self {
             table,
-            texts: (0..table.len() as u32).map(|pair| [table.anchor(pair), table.documents(pair)[0]]).collect(),
+            texts: (0..table.len() as u32).map(|pair| [table.anchor(pair), table.document(pair)]).collect(),
             config,
             seed,
             members,

@@ -25,6 +25,8 @@ pub struct DataFacts {
     pub scores: Option<[f32; 2]>,
     /// The largest difference between the scores of a positive and of one of its hard negatives, without its sign.
     pub widest_margin: f32,
+    /// Number of texts without a label among the pairs.
+    pub texts: usize,
     /// Couples of pairs with equal anchors, or with equal positives.
     pub alike: u64,
     /// Length of the model's embeddings.
@@ -65,6 +67,10 @@ impl Gathered {
         let facts = &mut self.facts;
         let used = pair.negatives.len().min(negatives);
         facts.pairs += 1;
+        if pair.is_text() {
+            facts.texts += 1;
+            return;
+        }
         facts.with_negatives += usize::from(!pair.negatives.is_empty());
         facts.most_negatives = facts.most_negatives.max(pair.negatives.len());
         facts.with_scores += usize::from(pair.scores.len() > used);
@@ -99,6 +105,7 @@ pub fn lints(config: &TrainConfig, facts: Option<&DataFacts>) -> Vec<String> {
     warmup(config, facts, &mut lints);
     of_loss(config, loss, &key, &mut lints);
     if let Some(facts) = facts.filter(|facts| facts.pairs > 0) {
+        texts(config, facts, &mut lints);
         negatives(config, facts, &mut lints);
         scores(config, loss, &key, facts, &mut lints);
         duplicates(config, loss, &key, facts, &mut lints);
@@ -175,8 +182,18 @@ fn of_loss(config: &TrainConfig, loss: &LossConfig, key: &str, lints: &mut Vec<S
     }
 }
 
+fn texts(config: &TrainConfig, facts: &DataFacts, lints: &mut Vec<String>) {
+    let needs = config.loss.needs();
+    if facts.texts > 0 && !needs.texts {
+        lints.push(format!(
+            "train.loss: `{}` needs pairs, and {} of {} are texts without a label, which training will refuse",
+            needs.loss, facts.texts, facts.pairs
+        ));
+    }
+}
+
 fn negatives(config: &TrainConfig, facts: &DataFacts, lints: &mut Vec<String>) {
-    let (pairs, with, most) = (facts.pairs, facts.with_negatives, facts.most_negatives);
+    let (pairs, with, most) = (facts.pairs - facts.texts, facts.with_negatives, facts.most_negatives);
     let needs = config.loss.needs();
     if config.refresh.is_some() {
         // They are mined while training.
@@ -310,6 +327,7 @@ mod tests {
             with_scores: 2,
             scores: Some([0.5, 1.0]),
             widest_margin: 3.5,
+            texts: 0,
             // Three couples of anchors, two of positives, one of them both.
             alike: 4,
             dim: None,
@@ -376,6 +394,17 @@ mod tests {
         assert!(one(triplet, 15, &some).contains("`triplet` needs a hard negative of every pair, and 1 of 2 pairs"));
         assert!(one(triplet, 0, &some).contains("and 2 of 2 pairs bring none"));
         assert!(one(r#"{"cosent": {}}"#, 0, &some).contains("`cosent` needs a score for every document, and 1 of 2"));
+    }
+
+    #[test]
+    fn texts_without_labels_and_losses_that_need_pairs() {
+        let facts = facts(&[pair(0, "a", "p", 0, &[]), pair(1, "b", "", 0, &[]), pair(2, "c", "", 0, &[])], 15);
+        assert_eq!((facts.pairs, facts.texts, facts.alike), (3, 2, 0));
+        let told = found(r#"{"mnrl": {}}"#, |_| {}, Some(&facts));
+        let expected =
+            "train.loss: `mnrl` needs pairs, and 2 of 3 are texts without a label, which training will refuse";
+        assert_eq!(told, [expected]);
+        assert!(found(r#"{"distill_embeddings": {"teacher": {"id": "x"}}}"#, |_| {}, Some(&facts)).is_empty());
     }
 
     #[test]

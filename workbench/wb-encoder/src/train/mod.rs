@@ -7,6 +7,7 @@ pub mod course;
 pub mod curriculum;
 pub mod ema;
 pub mod epochs;
+pub mod guide_cache;
 pub mod interpolate;
 pub mod journal;
 pub mod lints;
@@ -25,6 +26,7 @@ pub mod schedule;
 pub mod session;
 pub mod step;
 pub mod table;
+pub mod teacher;
 mod tensors;
 pub mod texts;
 pub mod token_cache;
@@ -52,12 +54,14 @@ pub use refresh::{Refresh, RefreshConfig, RefreshedNegatives};
 pub use sampler::SamplerConfig;
 pub use schedule::{Decay, ScheduleConfig, Warmup};
 pub use table::{PairStream, TrainPairs};
+pub use teacher::FittedTeacher;
 pub use token_cache::{Tokenize, TokenizeRequest};
 pub use validate_pairs::VALIDATION_CANDIDATES;
 pub use views::{ColumnPrompts, PromptsConfig};
 
 use self::{
     course::Course,
+    guide_cache::{CachedGuide, GUIDE_CACHE},
     interpolate::Before,
     objectives::Objectives,
     plan::TrainPlan,
@@ -194,7 +198,11 @@ fn train_with_heads(
     }
     let guide = if config.loss.needs().guide { job.guide } else { None };
     if config.loss.needs().guide && guide.is_none() {
-        return Err(Error::value("train.loss", "the loss asks a guide, and there is none here"));
+        let message = format!("the loss asks a {}, and there is none here", config.loss.guide_key());
+        return Err(Error::value("train.loss", message));
+    }
+    if let Some(guide) = guide.filter(|_| config.loss.needs().guide_dim) {
+        teacher::check_dim(guide.dim(), backbone.dim(), &config.loss)?;
     }
     progress(Progress::new("planning steps", 0, 0));
     let mut table = PairTable::new(job.pairs, curriculum::most_negatives(config), &job.files.checkpoints)?;
@@ -232,6 +240,7 @@ fn train_with_heads(
         write_json(&job.files.curriculum, &plan.records(&table))?;
     }
     let cache = TokenCache::new(TOKEN_CACHE);
+    let cached_guide = guide.map(|guide| CachedGuide::new(guide, GUIDE_CACHE));
     let stopped = loop {
         // From one refresh of the hard negatives to the next; all at once where there is none.
         let more = session.step() < plan.len();
@@ -245,7 +254,7 @@ fn train_with_heads(
             cache: &cache,
             views: &views,
             stages: &plan.stages,
-            guide,
+            guide: cached_guide.as_ref(),
         };
         if run(&mut session, &plan, end, &maker, job, progress)? {
             break true;

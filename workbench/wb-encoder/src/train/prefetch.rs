@@ -8,8 +8,8 @@ use std::{
 use wb_core::Side;
 
 use super::{
-    Guide,
     curriculum::TrainStage,
+    guide_cache::CachedGuide,
     table::PairTable,
     token_cache::{TokenCache, Tokenize, TokenizeRequest},
     views::Views,
@@ -47,7 +47,7 @@ pub struct BatchMaker<'a> {
     /// The stages, which say how many hard negatives count.
     pub stages: &'a [TrainStage],
     /// Embeds texts for the loss.
-    pub guide: Option<&'a Guide<'a>>,
+    pub guide: Option<&'a CachedGuide<'a>>,
 }
 
 /// A batch to make: its stage and its pairs.
@@ -73,12 +73,10 @@ impl BatchMaker<'_> {
 
     fn guided(&self, labels: Labels) -> Result<Labels> {
         let Some(guide) = self.guide else { return Ok(labels) };
-        let texts =
-            |numbers: &[u32]| numbers.iter().map(|text| self.table.text(*text)).collect::<wb_core::Result<Vec<_>>>();
-        let (anchors, documents) = (texts(labels.anchors())?, texts(labels.documents())?);
-        let [anchors, documents] =
-            [&anchors, &documents].map(|texts| texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>());
-        labels.with_guide(GuideEmbeddings::of(guide, &anchors, &documents)?)
+        let text = |number: u32| self.table.text(number);
+        let anchors = guide.embed(Side::Query, labels.anchors(), &text)?;
+        let documents = guide.embed(Side::Document, labels.documents(), &text)?;
+        labels.with_guide(GuideEmbeddings { anchors, documents })
     }
 
     fn tokenize(&self, text: u32, view: u32) -> Result<Vec<u32>> {

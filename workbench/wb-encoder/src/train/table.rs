@@ -163,9 +163,12 @@ impl<'a> PairTable<'a> {
             }
         };
         self.anchors.push(number(&pair.anchor)?);
-        self.documents.push(number(&pair.positive)?);
-        for negative in pair.negatives.iter().take(negatives) {
-            self.documents.push(number(negative)?);
+        // A text without a label has no documents.
+        if !pair.is_text() {
+            self.documents.push(number(&pair.positive)?);
+            for negative in pair.negatives.iter().take(negatives) {
+                self.documents.push(number(negative)?);
+            }
         }
         self.ends.push(self.documents.len());
         self.dataset.push(position(&mut self.datasets, &pair.origin.dataset));
@@ -198,8 +201,10 @@ impl<'a> PairTable<'a> {
         let mut ends = Vec::with_capacity(self.ends.len());
         ends.push(0);
         for (pair, negatives) in mined.negatives.iter().enumerate() {
-            documents.push(self.documents[self.ends[pair]]);
-            documents.extend(negatives.iter().take(most).map(|at| numbers[*at as usize]));
+            if let Some(positive) = self.documents(pair as u32).first() {
+                documents.push(*positive);
+                documents.extend(negatives.iter().take(most).map(|at| numbers[*at as usize]));
+            }
             ends.push(documents.len());
         }
         if !self.score_ends.is_empty() {
@@ -253,7 +258,7 @@ impl<'a> PairTable<'a> {
         self.anchors[pair as usize]
     }
 
-    /// A pair's positive, then its hard negatives.
+    /// A pair's positive, then its hard negatives; none of a text without a label.
     pub fn documents(&self, pair: u32) -> &[u32] {
         &self.documents[self.ends[pair as usize]..self.ends[pair as usize + 1]]
     }
@@ -266,14 +271,39 @@ impl<'a> PairTable<'a> {
         }
     }
 
+    /// A pair's document: the positive, or the text without a label itself.
+    pub fn document(&self, pair: u32) -> u32 {
+        self.documents(pair).first().copied().unwrap_or_else(|| self.anchor(pair))
+    }
+
+    /// Number of hard negatives of a pair.
+    fn negatives(&self, pair: u32) -> usize {
+        self.documents(pair).len().saturating_sub(1)
+    }
+
+    /// Refuses texts without a label where a loss needs pairs.
+    fn check_labels(&self, needs: Needs) -> Result<()> {
+        let texts = || (0..self.len() as u32).filter(|pair| self.documents(*pair).is_empty());
+        let Some(first) = texts().next().filter(|_| !needs.texts) else { return Ok(()) };
+        let message = format!(
+            "is a text without a label, as {} of {} are, and `{}` needs pairs",
+            texts().count(),
+            self.len(),
+            needs.loss
+        );
+        let hint = "`loss: { distill_embeddings: { teacher: NAME } }` learns from texts alone";
+        Err(wb_core::Error::data(format!("pair {}", self.id(first)?), message).with_hint(hint))
+    }
+
     /// Refuses pairs that lack what a loss needs.
     pub fn check(&self, needs: Needs, config: &TrainConfig) -> Result<()> {
+        self.check_labels(needs)?;
         if config.refresh.is_some() && needs.scores {
             let message = format!("new hard negatives have no scores, and `{}` needs them", needs.loss);
             return Err(wb_core::Error::value("train.refresh", message));
         }
         let id = |pair: usize| self.id(pair as u32);
-        let counts = |pair: usize| (self.documents(pair as u32).len() - 1, self.scores(pair as u32).len());
+        let counts = |pair: usize| (self.negatives(pair as u32), self.scores(pair as u32).len());
         // Scores have to reach as far as the stage that uses most, and hard negatives into every stage.
         Needs { negatives: false, ..needs }.check_counts(self.len(), &counts, &id)?;
         if config.refresh.is_some() {
@@ -314,13 +344,14 @@ impl<'a> PairTable<'a> {
 
     /// The most hard negatives that a pair has.
     pub fn most_negatives(&self) -> usize {
-        (0..self.len() as u32).map(|pair| self.documents(pair).len() - 1).max().unwrap_or(0)
+        (0..self.len() as u32).map(|pair| self.negatives(pair)).max().unwrap_or(0)
     }
 
     /// Pairs with fewer hard negatives than those that have most.
     pub fn short_of_negatives(&self) -> usize {
         let most = self.most_negatives();
-        (0..self.len() as u32).filter(|pair| self.documents(*pair).len() - 1 < most).count()
+        let pairs = (0..self.len() as u32).filter(|pair| !self.documents(*pair).is_empty());
+        pairs.filter(|pair| self.negatives(*pair) < most).count()
     }
 
     /// Anchors and documents of a batch in their order, with what a loss knows of them: at most `negatives` hard
@@ -478,6 +509,22 @@ mod tests {
             let texts = vec!["new".to_owned()];
             table.set_negatives(RefreshedNegatives { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
             assert_eq!((table.scores(0), table.scores(1), table.scores(2)), (&[][..], &[0.5][..], &[0.25][..]));
+        });
+    }
+
+    #[test]
+    fn a_text_without_a_label_has_no_documents() {
+        let mut pairs = three();
+        pairs[0].positive.clear();
+        pairs[0].negatives = vec!["n".into()];
+        each_table(pairs, |mut table| {
+            assert!(table.documents(0).is_empty());
+            assert_eq!(table.document(0), table.anchor(0));
+            let labels = table.labels(&[0, 2], 1);
+            assert_eq!((labels.pairs(), labels.owners()), (2, &[1, 1][..]));
+            let texts = vec!["new".to_owned()];
+            table.set_negatives(RefreshedNegatives { texts, negatives: vec![vec![0]; 3] }, 2).unwrap();
+            assert_eq!([0, 1].map(|pair| table.documents(pair).len()), [0, 2]);
         });
     }
 

@@ -68,10 +68,12 @@ impl Validation {
         tokenize: &Tokenize<'_>,
         guide: Option<&Guide<'_>>,
     ) -> Result<Self> {
-        let mut chosen = seed.permutation_at("validation", 0, pairs.len());
+        // A text without a label has no positive to be found.
+        let labeled: Vec<&Pair> = pairs.iter().filter(|pair| !pair.is_text()).collect();
+        let mut chosen = seed.permutation_at("validation", 0, labeled.len());
         chosen.truncate(config.validate.pairs);
         chosen.sort_unstable();
-        let pairs: Vec<Pair> = chosen.into_iter().map(|index| pairs[index].clone()).collect();
+        let pairs: Vec<Pair> = chosen.into_iter().map(|index| labeled[index].clone()).collect();
         let needs = loss.needs();
         let without_loss = needs.check_pairs(&pairs, config.negatives).err().map(|error| error.to_string());
         let used = if needs.negatives && without_loss.is_none() { config.negatives } else { 0 };

@@ -17,5 +17,6 @@ mod probe;
 mod speed;
 mod static_from_teacher;
 mod t5;
+mod teacher;
 mod tiny;
 mod tokens;

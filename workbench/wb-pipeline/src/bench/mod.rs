@@ -172,6 +172,12 @@ fn plan(
 pub fn pairs_of(sources: &[SourceChoice], tolerance: Tolerance, progress: &mut dyn FnMut(Progress)) -> Result<PairSet> {
     let mut read = Vec::new();
     for (at, source) in sources.iter().enumerate() {
+        if source.has_texts() {
+            let message = "gives texts without a label, and there is nothing to find for them";
+            return Err(wb_core::Error::data(source.name(), message)
+                .with_hint("name the field of the positive: `fields: { positive: NAME }`")
+                .into());
+        }
         let of_source =
             source.read(at, tolerance, progress).with_context(|| format!("cannot read {}", source.name()))?;
         for (reason, count) in &of_source.skipped {

@@ -71,8 +71,12 @@ pub struct TrainingWork {
     pub part: (f64, f64),
     /// True where objectives on tokens go over the code once more.
     pub objectives: bool,
-    /// True where a guide, taken to be as fast, embeds each batch too.
+    /// True where a guide or a teacher embeds the texts too, and the held-out pairs once.
     pub guide: bool,
+    /// Pairs whose texts it embeds at the most, as its vectors are kept; infinite where they do not fit.
+    pub guide_pairs: f64,
+    /// Texts that a teacher embeds before training, to shorten its vectors.
+    pub sampled: f64,
     /// Number of validations, and of held-out pairs that each embeds.
     pub validations: (f64, f64),
 }
@@ -122,22 +126,29 @@ impl TrainingWork {
     }
 
     /// Each batch of T tokens, n hard negatives a pair: T forward and backward, T forward once more where gradients are
-    /// cached, the code of its positives for objectives, the loss of pairs × pairs · (1 + n) scores; each step an update.
+    /// cached, the code of its positives for objectives, the loss of pairs × pairs · (1 + n) scores; each step an update. All
+    /// texts once through the guide, which is taken to be as fast where it was not measured.
     fn seconds(&self, lengths: Lengths, rates: &Rates) -> f64 {
+        let guide = rates.guide.unwrap_or(rates.embed);
         let of = |(steps, negatives): &(f64, f64)| {
             let tokens = self.batch_tokens(*negatives, lengths);
             let cached = tokens > self.part.0 || self.pairs * (2.0 + negatives) > self.part.1;
-            let again = tokens * (f64::from(u8::from(cached)) + f64::from(u8::from(self.guide)));
+            let again = tokens * f64::from(u8::from(cached));
             let code = if self.objectives { self.pairs * lengths.document } else { 0.0 };
             let scores = self.pairs * self.pairs * (1.0 + negatives);
             let batch = (tokens + code) / rates.train + again / rates.embed + scores * rates.loss;
             steps * (self.accumulate * batch + rates.update)
         };
         let (times, pairs) = self.validations;
-        // Each anchor ranks some documents, and they are read with it.
+        let of_pair = lengths.query + lengths.document;
+        // Each anchor of a cross-encoder ranks some documents, and they are read with it.
         let read = if self.together { VALIDATION_CANDIDATES as f64 } else { 1.0 };
-        let validation = times * pairs * read * (lengths.query + lengths.document) / rates.embed;
-        self.stages.iter().map(of).sum::<f64>() + validation
+        let validation = times * pairs * read * of_pair / rates.embed;
+        // Half of the sampled texts are queries.
+        let once = self.guide_pairs * (of_pair + self.most_negatives() as f64 * lengths.document);
+        let guided = self.tokens(lengths).min(once) + pairs * of_pair;
+        let guided = guided * f64::from(u8::from(self.guide)) + self.sampled / 2.0 * of_pair;
+        self.stages.iter().map(of).sum::<f64>() + validation + guided / guide
     }
 }
 
@@ -200,6 +211,7 @@ pub(super) mod tests {
             loss: 1e-3,
             search: 1e6,
             rerank: Some(50.0),
+            guide: None,
         }
     }
 
@@ -213,6 +225,7 @@ pub(super) mod tests {
             pairs: 8.0,
             accumulate: 1.0,
             part: (f64::INFINITY, f64::INFINITY),
+            guide_pairs: f64::INFINITY,
             ..TrainingWork::default()
         }
     }
@@ -257,6 +270,15 @@ pub(super) mod tests {
         is(train_seconds(TrainingWork { part: (f64::INFINITY, 4.0), ..training() }), plain + 10.0 * 0.96);
         is(train_seconds(TrainingWork { part: (960.0, 16.0), ..training() }), plain);
         is(train_seconds(TrainingWork { guide: true, ..training() }), plain + 10.0 * 0.96);
+        // 50 held-out pairs and 40 sampled texts more, of 60 tokens.
+        let guided = TrainingWork { guide: true, validations: (0.0, 50.0), sampled: 40.0, ..training() };
+        is(train_seconds(guided.clone()), plain + 10.0 * 0.96 + 50.0 * 0.12 + 40.0 * 0.06);
+        // All of 20 pairs are embedded in the first of four epochs.
+        let kept = TrainingWork { guide: true, guide_pairs: 20.0, ..training() };
+        is(train_seconds(kept), plain + 20.0 * 0.12);
+        // A teacher that is ten times slower.
+        let slow = Rates { guide: Some(100.0), ..rates() };
+        is(guided.seconds(lengths(), &slow), plain + 10.0 * 9.6 + 60.0 + 24.0);
         // 800 tokens of code at 400 a second.
         is(train_seconds(TrainingWork { objectives: true, ..training() }), plain + 10.0 * 2.0);
         // Three times 50 pairs of 120 tokens at 1,000 a second.

@@ -69,7 +69,10 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
         Some(steps) => Lengths::of_pairs(&file, steps.pairs, experiment, &folder)?,
         None => Lengths::assumed(folder.max_tokens, lengths::expansion(&folder)),
     };
-    let planning = plan::planning(experiment, &known, lengths, folder.dim())?;
+    // One that is not there is told elsewhere.
+    let guide = experiment.train.loss.guide();
+    let guide = guide.and_then(|guide| encoder::pretrained_or_like_it(guide, experiment).ok());
+    let planning = plan::planning(experiment, &known, lengths, folder.dim(), guide.as_ref())?;
     let opened = if probe { Some(open(experiment)?) } else { None };
     let is_cpu = match &opened {
         Some((device, _)) => device.is_cpu(),
@@ -92,7 +95,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
     };
     if let Some((device, instead)) = opened {
         cost.instead = instead;
-        match probe::measure(experiment, folder, &device, lengths) {
+        match probe::measure(experiment, folder, guide, &device, lengths) {
             Ok(rates) => cost.rates = Some(rates),
             // What cannot be measured cannot be trained: that has an error of its own there.
             Err(error) => cost.unmeasured = output::in_one_line(&error),

@@ -1,7 +1,15 @@
 //! The work of an experiment, put together from its config and the sizes of its data.
 
 use anyhow::Result;
-use wb_encoder::train::{TrainConfig, Until, curriculum::StageConfig};
+use wb_encoder::{
+    Folder,
+    train::{
+        TrainConfig, Until,
+        curriculum::StageConfig,
+        guide_cache::{ENTRY, GUIDE_CACHE},
+        teacher::SAMPLE,
+    },
+};
 use wb_retrieval::mining::{MiningConfig, MiningRetriever};
 
 use super::{
@@ -20,8 +28,14 @@ pub struct Planning {
     pub sizes: Option<PairCounts>,
 }
 
-/// Puts the work together, of texts of these lengths and embeddings of so many numbers.
-pub fn planning(experiment: &Experiment, known: &KnownData<'_>, lengths: Lengths, dim: usize) -> Result<Planning> {
+/// Puts the work together, of texts of these lengths, embeddings of so many numbers and the loss's guide.
+pub fn planning(
+    experiment: &Experiment,
+    known: &KnownData<'_>,
+    lengths: Lengths,
+    dim: usize,
+    guide: Option<&Folder>,
+) -> Result<Planning> {
     let (reading, sizes) = match known.steps {
         Some(_) => (None, Some(PairCounts::prepared(known.folder)?)),
         None => {
@@ -30,7 +44,10 @@ pub fn planning(experiment: &Experiment, known: &KnownData<'_>, lengths: Lengths
             (Some(reading), known.pairs.or(assumed).map(|pairs| PairCounts::of(&data.split, pairs)))
         }
     };
-    let training = sizes.map(|sizes| training(experiment, sizes, known.steps));
+    let training = sizes.map(|sizes| {
+        let training = training(experiment, sizes, known.steps);
+        guided(training, experiment, sizes, [dim, guide.map_or(dim, Folder::dim)])
+    });
     let steps = training.as_ref().map_or(0.0, TrainingWork::steps);
     let work = Work {
         lengths: Some(lengths),
@@ -64,8 +81,24 @@ fn training(experiment: &Experiment, sizes: PairCounts, planned: Option<&Planned
         part: (limit(train.batch.micro_tokens), limit(train.batch.micro_texts)),
         objectives: !train.objectives.weights().is_empty(),
         guide: train.loss.needs().guide,
+        guide_pairs: f64::INFINITY,
+        sampled: 0.0,
         // Before the first step too, and after the last.
         validations: ((steps / every).ceil() + 1.0, sizes.validation.min(train.validate.pairs as f64)),
+    }
+}
+
+/// Adds the work of a guide whose vectors have `width` numbers, for a model of `dim`: a sample to shorten them, and each text
+/// once where they are kept.
+fn guided(work: TrainingWork, experiment: &Experiment, sizes: PairCounts, [dim, width]: [usize; 2]) -> TrainingWork {
+    let shortened = experiment.train.loss.needs().guide_dim && width > dim;
+    let kept = if shortened { dim } else { width };
+    let texts = sizes.train * (2.0 + work.most_negatives() as f64);
+    let fits = texts * (4 * kept + ENTRY) as f64 <= GUIDE_CACHE as f64;
+    TrainingWork {
+        guide_pairs: if fits { sizes.train } else { f64::INFINITY },
+        sampled: if shortened { (2.0 * sizes.train).min(SAMPLE as f64) } else { 0.0 },
+        ..work
     }
 }
 

@@ -62,10 +62,19 @@ pub struct Rates {
     pub search: f64,
     /// Pairs a second that the cross-encoder of a mining reads, where there is one.
     pub rerank: Option<f64>,
+    /// Tokens a second that the loss's guide or teacher embeds, where there is one: those of the model's own lengths, of which
+    /// it may read fewer.
+    pub guide: Option<f64>,
 }
 
-/// Measures the device with an encoder.
-pub fn measure(experiment: &Experiment, folder: Folder, device: &OpenDevice, lengths: Lengths) -> Result<Rates> {
+/// Measures the device with an encoder, and with the one that the loss asks.
+pub fn measure(
+    experiment: &Experiment,
+    folder: Folder,
+    guide: Option<Folder>,
+    device: &OpenDevice,
+    lengths: Lengths,
+) -> Result<Rates> {
     let started = Instant::now();
     let train = &experiment.train;
     let mut encoder = BiEncoder::open(folder, device)?;
@@ -92,6 +101,7 @@ pub fn measure(experiment: &Experiment, folder: Folder, device: &OpenDevice, len
         loss,
         search: search()?,
         rerank,
+        guide: guide.map(|guide| guiding(guide, device, lengths)).transpose()?,
         took: started.elapsed().as_secs_f64(),
     })
 }
@@ -105,6 +115,18 @@ fn loss_to_measure(train: &TrainConfig, reads_pairs: bool) -> LossConfig {
         (true, false) => LossConfig::default(),
     };
     loss.suited(train.similarity)
+}
+
+/// Tokens a second of a guide, which cuts texts at its own lengths.
+fn guiding(guide: Folder, device: &OpenDevice, lengths: Lengths) -> Result<f64> {
+    let most = guide.max_tokens;
+    let own = Lengths {
+        query: lengths.query.min(most.query as f64),
+        document: lengths.document.min(most.document as f64),
+        ..lengths
+    };
+    let read = embedding(&BiEncoder::open_frozen(guide, device)?, own)?;
+    Ok(read * (lengths.query + lengths.document) / (own.query + own.document))
 }
 
 fn embedding(encoder: &BiEncoder, lengths: Lengths) -> Result<f64> {

@@ -56,7 +56,11 @@ pub fn assets(experiment: &Experiment) -> Vec<Asset<'_>> {
     all.of_synthesis(experiment);
     all.of_data(experiment);
     if let Some(guide) = experiment.train.loss.guide() {
-        all.add("train.loss.guide", AssetKind::Judge(guide, "the guide"));
+        let (key, role) = match experiment.train.loss.guide_key() {
+            "teacher" => ("train.loss.teacher", "the teacher"),
+            _ => ("train.loss.guide", "the guide"),
+        };
+        all.add(key, AssetKind::Judge(guide, role));
     }
     if let Some(reference) = experiment.pretrained() {
         all.add(OWN_ENCODER, AssetKind::Encoder(reference));

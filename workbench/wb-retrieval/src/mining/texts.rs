@@ -9,7 +9,7 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher},
 };
 
-use wb_core::{Document, Pair};
+use wb_core::{Document, Error, Pair};
 
 use crate::{Result, error::too_many};
 
@@ -51,6 +51,11 @@ impl<'a> MiningTexts<'a> {
         let (mut positives, mut n_pairs): (Vec<Vec<u32>>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut first_pair_of = Vec::new();
         for (at, pair) in pairs.iter().enumerate() {
+            if pair.is_text() {
+                let message = "is a text without a label, and negatives are mined for pairs";
+                return Err(Error::data(format!("pair {}", pair.id), message)
+                    .with_hint("mine on the pairs alone: take away the sources with `positive: null`"));
+            }
             text_bytes += pair.anchor.len() + pair.positive.len();
             let (document, is_new) = documents.add(&pair.positive);
             if is_new {

@@ -11,6 +11,7 @@ mod curriculum;
 mod data_get;
 mod decoder;
 mod defaults;
+mod distilled;
 mod dtypes;
 mod encode;
 mod export;

@@ -209,9 +209,12 @@ impl<'a> Objectives<'a> {
 }
 
 /// The code of a pair, as numbers of texts: the positive of a description or of a mixture, the anchor of what asks for
-/// a description, both of two pieces of code.
+/// a description, both of two pieces of code; and a text without a label.
 fn code_sides(table: &PairTable<'_>, pair: u32) -> Vec<(u32, Side)> {
-    let (anchor, positive) = ((table.anchor(pair), Side::Query), (table.documents(pair)[0], Side::Document));
+    if table.documents(pair).is_empty() {
+        return vec![(table.anchor(pair), Side::Document)];
+    }
+    let (anchor, positive) = ((table.anchor(pair), Side::Query), (table.document(pair), Side::Document));
     match table.task(pair) {
         Task::Text2code | Task::Hybrid => vec![positive],
         Task::Code2text => vec![anchor],

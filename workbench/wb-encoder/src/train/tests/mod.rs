@@ -1,6 +1,7 @@
 //! Training from end to end, on a bag of token vectors small enough to see through.
 
 mod curriculum;
+mod distilled;
 mod faults;
 mod killed;
 mod late_interaction;
@@ -292,7 +293,7 @@ struct Run {
     /// Reads the pairs as if they did not fit into memory.
     streamed: bool,
     config: TrainConfig,
-    guide: Option<Matching>,
+    guide: Option<Box<Guide<'static>>>,
     stop: Arc<AtomicBool>,
     /// The stop that is asked in place of the flag.
     asked: Option<Stop>,
@@ -324,7 +325,7 @@ impl Run {
             pairs: if self.streamed { TrainPairs::Stream(&self.pairs) } else { (&self.pairs).into() },
             validation: &self.validation,
             refresh: Some(&mine),
-            guide: self.guide.as_ref().map(|guide| guide as &Guide<'_>),
+            guide: self.guide.as_deref(),
             resume,
             build: &self.build,
             ..job(&self.pairs, &wanted, &self.config, self.folder.path(), &stop)
@@ -445,7 +446,7 @@ fn every_loss_learns() {
             ..pair
         };
         run.pairs = PairSet::new(apart().pairs().iter().cloned().enumerate().map(with_negatives).collect()).unwrap();
-        run.guide = json.contains("gist").then_some(Matching);
+        run.guide = json.contains("gist").then(|| Box::new(Matching) as Box<Guide<'static>>);
         // Held-out pairs without negatives and scores: MRR is measured, and the loss where it can be.
         let needs = run.config.loss.needs();
         let lacks = needs.negatives || needs.scores;
