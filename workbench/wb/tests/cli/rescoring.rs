@@ -157,7 +157,7 @@ fn a_check_tells_who_rescores_and_what_cannot_is_refused() {
     let sandbox = project();
     let rescore = "negatives={encoder: bert, rescore: {cross_encoder: {model: cross}}}";
     let (out, _) = sandbox.succeeds(&["check", "plain.yaml", rescore]);
-    assert!(out.contains("ranked by bert, 101 a query rescored by cross on the processor, within 2GB"), "{out}");
+    assert!(out.contains("ranked by bert, 101 a query rescored by cross, within 2GB"), "{out}");
     let long = "negatives={rescore: {cross_encoder: {model: cross, max_tokens: 41}}}";
     let told = sandbox.refusals(&[
         &["check", "plain.yaml", "negatives={rescore: {cross_encoder: {}}}"],
