@@ -1,7 +1,6 @@
 //! The network as a cross-encoder asks it: the states of first tokens, of texts whose tokens are of several types.
 
 use ndarray::Array2;
-use rayon::prelude::*;
 
 use super::{NativeStack, StackScratch};
 use crate::{
@@ -10,9 +9,10 @@ use crate::{
     models::stack::Stack,
     native::{
         backbone::{GROUP_TOKENS, split_rows},
-        groups,
+        groups::{self, Group},
         linear::{AdaptedWeights, GroupPass},
         pool::BufferPool,
+        sharing::{self, few_groups},
     },
     parameters::Parameters,
 };
@@ -57,9 +57,10 @@ impl PairBackbone {
         let mut all = Array2::zeros((batch.len(), hidden));
         let groups = groups::groups(batch, GROUP_TOKENS);
         let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
-        groups.par_iter().zip(rows).for_each(|(group, rows)| {
+        let tokens = |(group, _): &(&Group, _)| group.tokens.len();
+        sharing::each(groups.iter().zip(rows), few_groups(), tokens, |(group, rows)| {
             if group.tokens.is_empty() {
-                return;
+                return Ok(());
             }
             let mut scratch = self.scratches.take();
             let pass = GroupPass { batch, group, dropout: None };
@@ -71,7 +72,8 @@ impl PairBackbone {
                 }
             }
             self.scratches.give(scratch);
-        });
+            Ok(())
+        })?;
         Ok(all)
     }
 }
