@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use wb_core::{Embeddings, Progress, Seed};
+use wb_core::{Embeddings, Encoder, Interaction, Progress, Seed};
 use wb_retrieval::{
     TokenIndex, TokenIndexBuilder, maxsim,
     token_index::{PlaidSearch, TokenIndexConfig, TokenIndexPlan, TokenIndexSearch, XtrSearch, recall},
@@ -51,6 +51,19 @@ pub struct Searched {
     pub queries_per_second: f64,
 }
 
+/// Refuses an encoder of one vector a text, which a token index cannot hold.
+pub fn check_compressible(encoder: &dyn Encoder) -> Result<()> {
+    match encoder.interaction() {
+        Interaction::MaxSim => Ok(()),
+        Interaction::InnerProduct => Err(of_whole_texts(&encoder.name())),
+    }
+}
+
+fn of_whole_texts(name: &str) -> wb_core::Error {
+    wb_core::Error::data(name, "gives one vector a text, and a token index holds one a token")
+        .with_hint("measure an encoder with late_interaction, or leave the token index away")
+}
+
 /// Builds an index of all documents in a temporary folder and searches it with the first queries. An encoder of one
 /// vector a text is an error.
 pub fn compressed(
@@ -61,9 +74,7 @@ pub fn compressed(
 ) -> Result<Compressed> {
     config.validate("token_index")?;
     let Some((queries, documents)) = scorer.token_vectors() else {
-        let message = "gives one vector a text, and a token index holds one a token";
-        return Err(wb_core::Error::data(scorer.name(), message)
-            .with_hint("measure an encoder with late_interaction, or leave the token index away"));
+        return Err(of_whole_texts(scorer.name()));
     };
     let queries = queries.part(0..queries.texts().min(QUERIES));
     let started = Instant::now();

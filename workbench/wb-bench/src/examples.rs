@@ -1,6 +1,9 @@
 //! The best and the worst queries with what came back, for people to look at.
 
-use wb_core::records::outcome::{QueryExample, ReturnedDocument};
+use wb_core::{
+    Progress,
+    records::outcome::{QueryExample, ReturnedDocument},
+};
 
 use crate::{
     Result,
@@ -20,6 +23,7 @@ pub fn best_and_worst(
     placed: &[Placed],
     scorer: &Scorer<'_>,
     n: usize,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<QueryExample>> {
     let rank = |index: usize| if placed[index].rank == 0 { usize::MAX } else { placed[index].rank };
     let mut order: Vec<usize> = (0..placed.len()).collect();
@@ -27,7 +31,7 @@ pub fn best_and_worst(
     let n = n.min(order.len() / 2 + order.len() % 2);
     let mut chosen: Vec<usize> = order[..n].to_vec();
     chosen.extend(order.iter().rev().take(n.min(order.len() - n)));
-    let tops = ranked.top(scorer, &|index| chosen.contains(&index), RETURNED)?;
+    let tops = ranked.top(scorer, &|index| chosen.contains(&index), RETURNED, progress)?;
     let mut first_of_part = vec![0];
     for part in &ranked.parts {
         first_of_part.push(first_of_part[first_of_part.len() - 1] + part.queries.len());

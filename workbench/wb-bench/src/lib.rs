@@ -25,7 +25,7 @@ pub use ab::{AbArm, AbExperiment, AbQuery, ArmTexts};
 pub use audit::{TrainingTexts, audits};
 pub use benchmarks::{Benchmark, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Card};
 pub use compare::{OutcomeComparison, compare};
-pub use compressed::{Compressed, compressed};
+pub use compressed::{Compressed, check_compressible, compressed};
 pub use contestant::{BenchContestant, Scorer};
 pub use cosines::{Cosines, cosines};
 pub use document_texts::DocumentTexts;

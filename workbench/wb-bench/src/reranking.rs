@@ -13,7 +13,7 @@
 
 use std::collections::HashSet;
 
-use wb_core::{Reranker, records::outcome::CONTESTANT_SETTING};
+use wb_core::{Progress, Reranker, records::outcome::CONTESTANT_SETTING};
 use wb_retrieval::TieRule;
 
 use crate::{Error, Result};
@@ -39,13 +39,17 @@ impl Reranking<'_> {
     }
 
     /// Scores each query's first documents; both by text.
-    pub(crate) fn scores(&self, heads: &[(&str, Vec<&str>)]) -> Result<Vec<Vec<f32>>> {
+    pub(crate) fn scores(
+        &self,
+        heads: &[(&str, Vec<&str>)],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Vec<f32>>> {
         let texts: Vec<(&str, &str)> =
             heads.iter().flat_map(|(query, documents)| documents.iter().map(|document| (*query, *document))).collect();
         let name = self.reranker.name();
         let scores = self
             .reranker
-            .score(&texts, &mut |_| {})
+            .score(&texts, progress)
             .map_err(|source| Error::failed(format!("reranker {name} failed")).with_cause(source))?;
         if scores.len() != texts.len() {
             let message = format!("{} scores for {} pairs of texts, expected one each", scores.len(), texts.len());

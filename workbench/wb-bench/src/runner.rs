@@ -78,9 +78,9 @@ pub fn run(
         progress(Progress::new("measuring", index, plan.protocols.len()).note(protocol.title()));
         let measured = match planned {
             PlannedProtocol::Ranked(ranked) => {
-                let placed = ranked.place(scorer)?;
+                let placed = ranked.place(scorer, progress)?;
                 if shown == Some(index) {
-                    outcome.examples = best_and_worst(ranked, &placed, scorer, options.examples)?;
+                    outcome.examples = best_and_worst(ranked, &placed, scorer, options.examples, progress)?;
                 }
                 ProtocolNumbers { scores: ranked.summarize(&placed, context), ..ProtocolNumbers::default() }
             }
@@ -121,7 +121,12 @@ fn main_ranked(plan: &BenchmarkPlan) -> Option<usize> {
 /// Writes the rankings of the plan's main ranked protocol, of all its languages in one split, as a TREC run file.
 /// Its tag is the contestant's name, with `_from_BASE` where it was trained from a pretrained encoder.
 /// Returns the protocol and the number of queries. Spaces in ids become `_`.
-pub fn write_trec(plan: &BenchmarkPlan, scorer: &Scorer<'_>, path: &Path) -> Result<(String, usize)> {
+pub fn write_trec(
+    plan: &BenchmarkPlan,
+    scorer: &Scorer<'_>,
+    path: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(String, usize)> {
     let Some(PlannedProtocol::Ranked(main)) = main_ranked(plan).map(|index| &plan.protocols[index]) else {
         let message = "no protocol was run in which queries rank a pool, so there is no run to write";
         return Err(wb_core::Error::data(path.display().to_string(), message));
@@ -132,7 +137,7 @@ pub fn write_trec(plan: &BenchmarkPlan, scorer: &Scorer<'_>, path: &Path) -> Res
             && (&ranked.id, &ranked.split) == (&main.id, &main.split)
             && (plan.card.name != "pairs" || ranked.language == main.language)
         {
-            runs.extend(runs_of(ranked, scorer)?);
+            runs.extend(runs_of(ranked, scorer, progress)?);
         }
     }
     let tag = match scorer.base() {
@@ -144,9 +149,13 @@ pub fn write_trec(plan: &BenchmarkPlan, scorer: &Scorer<'_>, path: &Path) -> Res
     Ok((main.id.clone(), runs.len()))
 }
 
-fn runs_of(ranked: &RankedProtocol, scorer: &Scorer<'_>) -> Result<Vec<TrecRanking>> {
+fn runs_of(
+    ranked: &RankedProtocol,
+    scorer: &Scorer<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<TrecRanking>> {
     let word = |id: &str| id.replace(char::is_whitespace, "_");
-    let tops = ranked.top(scorer, &|_| true, RUN_DEPTH)?;
+    let tops = ranked.top(scorer, &|_| true, RUN_DEPTH, progress)?;
     let runs = tops.into_iter().map(|top| {
         let part = &ranked.parts[top.part];
         TrecRanking {

@@ -49,7 +49,7 @@ impl TokenBatch {
 
     /// Gives each token its type, one after the other as the ids are.
     pub(crate) fn with_types(mut self, types: Vec<u32>) -> Self {
-        debug_assert_eq!(types.len(), self.ids.len());
+        assert_eq!(types.len(), self.ids.len());
         self.types = types;
         self
     }

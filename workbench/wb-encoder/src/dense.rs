@@ -54,6 +54,11 @@ impl DenseLayer {
         self.weight.nrows()
     }
 
+    /// Bytes of memory that its numbers take.
+    pub fn memory(&self) -> usize {
+        4 * (self.weight.len() + self.bias.as_ref().map_or(0, Array1::len))
+    }
+
     /// Embeddings `[texts, in]` to `[texts, out]`.
     pub fn forward(&self, embeddings: &Array2<f32>) -> Array2<f32> {
         let mut out = embeddings.dot(&self.weight.t());

@@ -36,7 +36,7 @@ pub struct Parameters {
 impl Parameters {
     /// Adds a weight; a name that is there already is replaced.
     pub fn insert(&mut self, parameter: Parameter) -> usize {
-        debug_assert_eq!(parameter.shape.iter().product::<usize>(), parameter.values.len(), "{}", parameter.name);
+        assert_eq!(parameter.shape.iter().product::<usize>(), parameter.values.len(), "{}", parameter.name);
         if let Some(&at) = self.position.get(&parameter.name) {
             self.list[at] = parameter;
             return at;
@@ -77,10 +77,11 @@ impl Parameters {
         self.position(name).map(|at| &self.list[at])
     }
 
-    /// The numbers of a weight that [`Parameters::widen`] made 32-bit floats, or that were never others.
+    /// The numbers of a weight that [`Parameters::widen`] made 32-bit floats, or that were never others; any other is a
+    /// defect of the caller and panics.
     pub(crate) fn floats(&self, position: usize) -> &[f32] {
         let floats = self.list[position].values.as_floats();
-        debug_assert!(floats.is_some(), "{} was not widened", self.list[position].name);
+        assert!(floats.is_some(), "{} was not widened", self.list[position].name);
         floats.unwrap_or_default()
     }
 
@@ -92,7 +93,7 @@ impl Parameters {
     /// Makes 32-bit floats of all weights but those at these places.
     pub(crate) fn widen(&mut self, but: &BTreeSet<usize>) {
         for (_, parameter) in self.list.iter_mut().enumerate().filter(|(place, _)| !but.contains(place)) {
-            parameter.values.floats_mut();
+            parameter.values.widen();
         }
     }
 
@@ -145,5 +146,20 @@ impl Gradients {
     /// All gradients in the parameters' order, to change.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Vec<f32>> {
         self.list.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Short;
+
+    #[test]
+    #[should_panic(expected = "table was not widened")]
+    fn a_weight_of_16_bits_is_not_taken_for_an_empty_one() {
+        let mut parameters = Parameters::default();
+        let values = Values::of_short(vec![0; 6], Short::F16);
+        let at = parameters.insert(Parameter { name: "table".into(), shape: vec![2, 3], values, trainable: false });
+        parameters.floats(at);
     }
 }

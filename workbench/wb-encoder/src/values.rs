@@ -10,21 +10,21 @@ use crate::{
 };
 
 /// Numbers of a weight, row by row: 32-bit floats, or the 16-bit ones of the file that they come from, or 8-bit ones with
-/// a scale for each row, which stay what they are until something changes them. Those of a linear layer that does not train may be kept as the kernels read
-/// them, and nowhere else.
+/// a scale for each row, which stay what they are until something changes them. Those of a linear layer that does not
+/// train may be kept as the kernels read them, and nowhere else. Clones are the same memory until one of them changes.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     /// Empty where the numbers are kept in another way.
-    floats: Vec<f32>,
+    floats: Arc<Vec<f32>>,
     other: Option<Other>,
 }
 
 #[derive(Debug, Clone)]
 enum Other {
     /// Finite numbers of 16 bits.
-    Short(Vec<u16>, Short),
+    Short(Arc<Vec<u16>>, Short),
     /// Numbers of 8 bits.
-    Bytes(Bytes),
+    Bytes(Arc<Bytes>),
     /// Numbers of a linear layer `[out, in]`, packed as the right side of products, `[in, out]`.
     Packed(Arc<Packed>),
 }
@@ -32,12 +32,12 @@ enum Other {
 impl Values {
     /// Finite 16-bit numbers.
     pub fn of_short(bits: Vec<u16>, kind: Short) -> Self {
-        Self { floats: Vec::new(), other: Some(Other::Short(bits, kind)) }
+        Other::Short(Arc::new(bits), kind).into()
     }
 
     /// 8-bit numbers.
     pub fn of_bytes(bytes: Bytes) -> Self {
-        Self { floats: Vec::new(), other: Some(Other::Bytes(bytes)) }
+        Other::Bytes(Arc::new(bytes)).into()
     }
 
     /// Number of numbers.
@@ -85,15 +85,31 @@ impl Values {
 
     /// The numbers to change, as 32-bit floats row by row from now on.
     pub fn floats_mut(&mut self) -> &mut Vec<f32> {
+        self.widen();
+        Arc::make_mut(&mut self.floats)
+    }
+
+    /// Makes 32-bit floats of the numbers, row by row, where they are not that.
+    pub(crate) fn widen(&mut self) {
         if let Some(other) = self.other.take() {
-            self.floats = other.floats();
+            self.floats = Arc::new(other.floats());
         }
-        &mut self.floats
+    }
+
+    /// True where both are the same memory.
+    pub fn shares(&self, with: &Self) -> bool {
+        match (&self.other, &with.other) {
+            (None, None) => Arc::ptr_eq(&self.floats, &with.floats),
+            (Some(Other::Short(a, _)), Some(Other::Short(b, _))) => Arc::ptr_eq(a, b),
+            (Some(Other::Bytes(a)), Some(Other::Bytes(b))) => Arc::ptr_eq(a, b),
+            (Some(Other::Packed(a)), Some(Other::Packed(b))) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
     }
 
     /// The numbers, where they are 32-bit floats row by row.
     pub fn as_floats(&self) -> Option<&[f32]> {
-        self.other.is_none().then_some(&self.floats)
+        self.other.is_none().then_some(self.floats.as_slice())
     }
 
     /// Writes as many of the numbers as `to` has, from the one at `first` on.
@@ -102,7 +118,8 @@ impl Values {
         match &self.other {
             None => to.copy_from_slice(&self.floats[range]),
             Some(Other::Short(bits, kind)) => kind.widen_all(&bits[range], to),
-            Some(packed) => to.copy_from_slice(&packed.floats()[range]),
+            Some(Other::Bytes(bytes)) => to.copy_from_slice(&bytes.floats()[range]),
+            Some(Other::Packed(packed)) => packed.copy_columns_to(first, to),
         }
     }
 
@@ -123,7 +140,7 @@ impl Values {
             Some(Other::Bytes(bytes)) => Packed::bytes(bytes),
             _ => return,
         };
-        *self = Self { floats: Vec::new(), other: Some(Other::Packed(Arc::new(packed))) };
+        *self = Other::Packed(Arc::new(packed)).into();
     }
 
     /// The numbers as [`Values::pack`] has packed them, as long as nothing has changed them.
@@ -145,6 +162,12 @@ impl Other {
     }
 }
 
+impl From<Other> for Values {
+    fn from(other: Other) -> Self {
+        Self { floats: Arc::default(), other: Some(other) }
+    }
+}
+
 impl FromIterator<f32> for Values {
     fn from_iter<I: IntoIterator<Item = f32>>(floats: I) -> Self {
         Vec::from_iter(floats).into()
@@ -153,7 +176,7 @@ impl FromIterator<f32> for Values {
 
 impl From<Vec<f32>> for Values {
     fn from(floats: Vec<f32>) -> Self {
-        Self { floats, other: None }
+        Self { floats: Arc::new(floats), other: None }
     }
 }
 
@@ -202,6 +225,30 @@ mod tests {
         assert_eq!((values.weight_type(), values.len()), (WeightType::F32, 70 * 33));
         assert_eq!(values, Values::from(floats.clone()));
         assert_eq!(*values.floats_mut(), floats);
+    }
+
+    #[test]
+    fn clones_are_one_memory_until_one_changes() {
+        let floats: Vec<f32> = (0..70 * 33).map(|at| at as f32).collect();
+        let bits: Vec<u16> = (0..70 * 33).collect();
+        for values in
+            [Values::from(floats.clone()), Values::of_short(bits, Short::F16), Values::of_bytes(Bytes::of(&floats, 33))]
+        {
+            let expected = values.floats().into_owned();
+            let (mut packed, mut changed) = (values.clone(), values.clone());
+            assert!(values.shares(&packed) && values.shares(&changed));
+            packed.pack(70, 33, true);
+            assert!(packed.shares(&packed.clone()) && !packed.shares(&values));
+            changed.floats_mut()[5] = -1.0;
+            assert!(!changed.shares(&values));
+            assert_eq!((&*values.floats(), &*packed.floats()), (&expected[..], &expected[..]));
+            // Any part of what is packed, without the rest.
+            for (first, len) in [(0, 33), (40, 0), (5, 100), (33 * 63, 33 * 7), (1000, 1)] {
+                let mut some = vec![0.0; len];
+                packed.copy_to(first, &mut some);
+                assert_eq!(some, expected[first..first + len]);
+            }
+        }
     }
 
     #[test]

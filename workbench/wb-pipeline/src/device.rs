@@ -60,6 +60,17 @@ fn known(device: DeviceConfig, needs_self_test: bool) -> Option<DeviceConfig> {
     }
 }
 
+/// Refuses types of weights in memory where another device than the processor computes: it has them as 32-bit floats,
+/// whatever they are kept in here. `option` is what the message calls them by.
+pub fn require_processor(device: DeviceConfig, option: &str) -> Result<()> {
+    let device = resolved(device)?;
+    if device == DeviceConfig::Cpu {
+        return Ok(());
+    }
+    let message = format!("is for the processor, and {device} keeps all weights as 32-bit floats");
+    Err(wb_core::Error::value(option, message).with_hint("--device cpu").into())
+}
+
 /// Opens a device; one that is not the processor is compared with it first, on this model.
 pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     let is_auto = device == DeviceConfig::Auto && device.needs_self_test();

@@ -261,7 +261,7 @@ fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDi
 pub struct Opening {
     /// Longest text in tokens, instead of the encoder's own.
     pub max_tokens: Option<usize>,
-    /// Type of the weights in memory, instead of the folder's.
+    /// Type of the weights in memory, instead of the folder's; the processor's alone.
     pub dtype: Option<MemoryType>,
     /// The device.
     pub device: DeviceConfig,
@@ -270,6 +270,9 @@ pub struct Opening {
 /// An encoder ready to embed. With the run, if it is one's.
 pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(BiEncoder, Option<RunDir>)> {
     let Opening { max_tokens, dtype, device } = opening;
+    if dtype.is_some() {
+        device::require_processor(device, "--dtype")?;
+    }
     let (path, run) = located(reference, runs)?;
     let mut folder = read(reference, &path)?;
     if let Some(tokens) = max_tokens {

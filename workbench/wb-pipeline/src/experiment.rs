@@ -8,7 +8,7 @@ use wb_encoder::{OpenDevice, train::TrainOutcome};
 
 use crate::{
     bench::{self, MeasuredBenchmark},
-    config::Experiment,
+    config::{ContestantName, Experiment},
     data, device,
     interrupt::Interrupt,
     mine, preflight, resume,
@@ -81,7 +81,9 @@ impl<'a> Job<'a> {
         let data = data::data(experiment, folders.datasets, progress)?;
         let data = mine::of_experiment(experiment, data, folders, progress)?;
         let mut run = train::open(experiment, &data, folders.runs, named)?;
-        let (trained, untrained) = match train::encoder(experiment, &data, &mut run, &device, interrupt, progress) {
+        let keeps = measured && experiment.bench.contestants.contains(&ContestantName::Untrained);
+        let begun = train::encoder(experiment, &data, &mut run, &device, keeps, interrupt, progress);
+        let (trained, untrained) = match begun {
             Err(error) if matches!(error.downcast_ref(), Some(wb_core::Error::Stopped)) => {
                 return Ok(Ended::Stopped(None));
             }

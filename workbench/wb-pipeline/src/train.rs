@@ -67,34 +67,37 @@ pub fn open(experiment: &Experiment, data: &ExperimentPairs, runs: &Path, named:
 }
 
 /// Trains the encoder, or goes on where it was stopped; does nothing where it is done.
-/// Also gives the encoder before training.
+/// Where it is to be kept, also gives the encoder before training, whose weights that do not train are the same memory.
 pub fn encoder(
     experiment: &Experiment,
     data: &ExperimentPairs,
     run: &mut OpenRun,
     device: &OpenDevice,
+    keeps_untrained: bool,
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(Trained, Folder)> {
-    let untrained = encoder::begin(experiment, &run.dir, data, device, progress)?;
+) -> Result<(Trained, Option<Folder>)> {
+    let begun = encoder::begin(experiment, &run.dir, data, device, progress)?;
     if run.stages.is_done("train", &run.inputs.all) && run.dir.encoder().is_dir() {
         // What is measured may have changed.
         atomic::write(&run.dir.config(), wb_core::config::to_text(experiment)?.as_bytes())?;
         journals::write(experiment, &run.dir)?;
         output::note(format!("training: unchanged, {}", run.dir.folder().display()));
-        return Ok((Trained::Done, untrained));
+        return Ok((Trained::Done, keeps_untrained.then_some(begun)));
     }
     run.dir.reopen()?;
     write_head(experiment, data, run, &device.description)?;
-    for note in &untrained.notes {
+    for note in &begun.notes {
         output::note(format!("encoder: {note}"));
     }
 
-    let mut encoder = BiEncoder::open(untrained.clone(), device)?;
-    let (tokenizer, prompts, max_tokens) =
-        (untrained.tokenizer.clone(), untrained.prompts.clone(), untrained.max_tokens);
-    let late = untrained.late_interaction.clone();
-    let reads_pairs = untrained.pair_reading.is_some();
+    let mut encoder = BiEncoder::open(begun, device)?;
+    // After opening, which brings the weights into the form that both then have.
+    let untrained = keeps_untrained.then(|| encoder.to_folder());
+    let settings = encoder.settings().clone();
+    let (tokenizer, prompts, max_tokens) = (settings.tokenizer.clone(), settings.prompts.clone(), settings.max_tokens);
+    let late = settings.late_interaction.clone();
+    let reads_pairs = settings.pair_reading.is_some();
     let tokenize = move |wanted: TokenizeRequest<'_>| {
         let own = max_tokens.of(wanted.side);
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
@@ -108,7 +111,7 @@ pub fn encoder(
             None => tokenizer.encode(prompt, wanted.text, most),
         }
     };
-    let (placed, prompts) = (untrained.tokenizer.clone(), untrained.prompts.clone());
+    let (placed, prompts) = (settings.tokenizer.clone(), settings.prompts.clone());
     let with_places = move |wanted: TokenizeRequest<'_>| {
         let own = max_tokens.of(wanted.side);
         let most = wanted.max_tokens.map_or(own, |most| most.min(own));
@@ -116,7 +119,7 @@ pub fn encoder(
     };
     let code = CodeTokens {
         tokenize: &with_places,
-        mask_token: untrained.tokenizer.mask_token(),
+        mask_token: settings.tokenizer.mask_token(),
         node_kinds: wb_code::node_kinds(),
         nodes: &code_labels::nodes,
         types: &code_labels::types,
@@ -126,7 +129,7 @@ pub fn encoder(
     let refresher = Refresher::open(experiment, data.prepared.train.pairs(), datasets, stop)?;
     let mine_again = |backbone: &dyn Backbone, step: u64, progress: &mut dyn FnMut(Progress)| match &refresher {
         Some(refresher) => {
-            refresher.mine((backbone, untrained.late_interaction.as_ref()), &tokenize, step, stop, progress)
+            refresher.mine((backbone, settings.late_interaction.as_ref()), &tokenize, step, stop, progress)
         }
         None => Ok(None),
     };
@@ -153,9 +156,9 @@ pub fn encoder(
         pairs: data.train(),
         validation: &data.prepared.validation,
         tokenize: &tokenize,
-        meeting: Meeting::of(&untrained),
+        meeting: Meeting::of(&settings),
         code: Some(code),
-        special_tokens: special_tokens(&untrained),
+        special_tokens: special_tokens(&settings),
         config: &experiment.train,
         seed: experiment.seed,
         refresh: refresher.as_ref().map(|_| &mine_again as &Refresh<'_>),

@@ -109,6 +109,11 @@ impl BenchmarkPlan {
         self.not_run.push(NotRun { id: id.to_owned(), reason: reason.into() });
     }
 
+    /// True where queries of some protocol rank a whole pool: what can be reranked, and written as a run.
+    pub fn ranks_a_pool(&self) -> bool {
+        self.protocols.iter().any(|planned| matches!(planned, PlannedProtocol::Ranked(_)))
+    }
+
     /// Lists a setting.
     pub fn set(&mut self, name: &str, value: impl ToString) {
         self.settings.push((name.to_owned(), value.to_string()));

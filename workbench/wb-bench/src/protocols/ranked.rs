@@ -13,7 +13,8 @@
 use std::collections::HashMap;
 
 use wb_core::{
-    Side,
+    Progress, Side,
+    progress::silent,
     records::outcome::{ProtocolScore, QueryRank},
 };
 use wb_retrieval::{JudgedRanking, Metric, TieRule, metric::Tied};
@@ -117,12 +118,12 @@ impl RankedProtocol {
         }
     }
 
-    /// Measures every query, in order.
-    pub fn place(&self, scorer: &Scorer<'_>) -> Result<Vec<Placed>> {
+    /// Measures every query, in order. What takes long is reranking, which reports.
+    pub fn place(&self, scorer: &Scorer<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Placed>> {
         let mut placed = Vec::new();
         for part in &self.parts {
             let distinct = Distinct::new(part, self.ignore_identical_ids);
-            placed.extend(self.each_query(scorer, part, &distinct, |query, scores| {
+            placed.extend(self.each_query(scorer, part, &distinct, progress, |query, scores| {
                 let all = if distinct.has_duplicates() { distinct.spread(scores) } else { scores.to_vec() };
                 let mut placed = self.one(query, all, &part.ids, &distinct.position, scorer.floor());
                 if distinct.has_duplicates() {
@@ -139,7 +140,13 @@ impl RankedProtocol {
     }
 
     /// The first `k` documents of chosen queries (by their position over all parts), with ids and scores.
-    pub fn top(&self, scorer: &Scorer<'_>, chosen: &dyn Fn(usize) -> bool, k: usize) -> Result<Vec<Top>> {
+    pub fn top(
+        &self,
+        scorer: &Scorer<'_>,
+        chosen: &dyn Fn(usize) -> bool,
+        k: usize,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Top>> {
         let rule = self.rule();
         let mut tops = Vec::new();
         let mut first = 0;
@@ -149,7 +156,7 @@ impl RankedProtocol {
             let queries = positions.iter().map(|position| part.queries[*position].clone()).collect();
             let few = QueryPool { queries, ..part.clone() };
             let distinct = Distinct::new(&few, self.ignore_identical_ids);
-            let found = self.each_query(scorer, &few, &distinct, |query, scores| {
+            let found = self.each_query(scorer, &few, &distinct, progress, |query, scores| {
                 let mut all = distinct.spread(scores);
                 leave_out(query, &mut all, &distinct.position);
                 let mut hits = rule.top(&all, k, |position| few.ids[position].as_str());
@@ -166,6 +173,7 @@ impl RankedProtocol {
         scorer: &Scorer<'_>,
         part: &QueryPool,
         distinct: &Distinct,
+        progress: &mut dyn FnMut(Progress),
         visit: impl Fn(&PoolQuery, &[f32]) -> T + Sync,
     ) -> Result<Vec<T>> {
         let numbers: Vec<u32> = part.queries.iter().map(|query| query.text).collect();
@@ -191,7 +199,7 @@ impl RankedProtocol {
                 (queries.text(query.text), of_head.collect())
             })
             .collect();
-        let scored = reranking.scores(&texts)?;
+        let scored = reranking.scores(&texts, progress)?;
         scorer.scores(sources, targets, |index, scores| {
             visit(&part.queries[index], &merged(scores, &heads[index], &scored[index]))
         })
@@ -305,7 +313,7 @@ impl Protocol for RankedProtocol {
     }
 
     fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers> {
-        let placed = self.place(scorer)?;
+        let placed = self.place(scorer, &mut silent)?;
         Ok(ProtocolNumbers { scores: self.summarize(&placed, context), ..ProtocolNumbers::default() })
     }
 }

@@ -207,7 +207,7 @@ fn runs_are_written_for_other_tools() {
     let plan = plan(&BenchmarkConfig::named("codesearchnet").unwrap(), folder.path());
     let scorer = BenchContestant::Bm25(Bm25Config::default()).prepare(&plan.texts, &mut |_| ()).unwrap();
     let out = folder.path().join("run.txt");
-    assert_eq!(wb_bench::write_trec(&plan, &scorer, &out).unwrap(), ("csn-full".to_owned(), 12));
+    assert_eq!(wb_bench::write_trec(&plan, &scorer, &out, &mut |_| ()).unwrap(), ("csn-full".to_owned(), 12));
     let text = fs::read_to_string(out).unwrap();
     let first: Vec<&str> = text.lines().next().unwrap().split(' ').collect();
     assert_eq!((first[0], first[1], first[3], first[5]), ("https://example.org/go/0", "Q0", "1", "bm25"));

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result, expect_value},
     export::transformer::pad_token,
     folder::{Folder, MaxTokens, Prompts, cross_encoder::ended},
-    models::{fresh_weight, score_head::PREFIX},
+    models::fresh_weight,
 };
 
 /// A model that reads query and document together and gives one score, in place of one that gives vectors.
@@ -75,7 +75,6 @@ impl Folder {
         let padding = pad_token(self)?;
         let template = ended(template, &scored.head, &self.model.architecture, Some(padding), self.name.as_ref())?;
         for spec in scored.head.weights(self.model.architecture.dim()) {
-            debug_assert!(spec.name.starts_with(PREFIX));
             self.model.parameters.insert(fresh_weight(spec, seed));
         }
         self.tokenizer = self.tokenizer.clone().without_special_tokens();

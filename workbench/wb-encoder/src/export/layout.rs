@@ -6,7 +6,13 @@ use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
 use super::{ExportConfig, multi_vector, static_embedding, transformer};
-use crate::{error::Result, folder::Folder, models::Architecture, pooling::Pooling, similarities::SimilarityConfig};
+use crate::{
+    error::Result,
+    folder::Folder,
+    models::{Architecture, Transformer},
+    pooling::Pooling,
+    similarities::SimilarityConfig,
+};
 
 /// Version 5.4 moved the classes, renamed keys and dropped `max_seq_length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +36,36 @@ pub(super) enum Module {
 }
 
 impl Layout {
+    /// The first version of transformers that the layout is for: major and minor.
+    pub const fn transformers(self) -> [u32; 2] {
+        match self {
+            Self::Legacy => [4, 41],
+            Self::New => [5, 0],
+        }
+    }
+
+    /// The first version of transformers that computes a folder's vectors: the layout's, or the network's where that
+    /// came later.
+    pub fn first_transformers(self, folder: &Folder) -> [u32; 2] {
+        let of_network = folder.model.architecture.transformer().map(Transformer::transformers_version);
+        self.transformers().max(of_network.unwrap_or_default())
+    }
+
+    /// Versions of libraries, as `config_sentence_transformers.json` names them: what is older may not understand the
+    /// folder.
+    pub fn versions(self, folder: &Folder) -> Value {
+        let [major, minor] = self.first_transformers(folder);
+        let (sentence_transformers, pytorch) = match self {
+            Self::Legacy => ("3.0.0", "2.3.0"),
+            Self::New => ("6.0.0", "2.6.0"),
+        };
+        json!({
+            "sentence_transformers": sentence_transformers,
+            "transformers": format!("{major}.{minor}.0"),
+            "pytorch": pytorch,
+        })
+    }
+
     /// Writes the whole folder.
     pub fn write(self, folder: &Folder, config: &ExportConfig, to: &Path) -> Result<()> {
         match &folder.model.architecture {
@@ -95,13 +131,8 @@ impl Layout {
             SimilarityConfig::Dot => "dot",
             SimilarityConfig::Maxsim | SimilarityConfig::Xtr(_) => "maxsim",
         };
-        // The versions that brought the layouts: what is older may not understand them.
-        let version = match self {
-            Self::Legacy => json!({"sentence_transformers": "3.0.0", "transformers": "4.41.0", "pytorch": "2.3.0"}),
-            Self::New => json!({"sentence_transformers": "6.0.0", "transformers": "5.0.0", "pytorch": "2.6.0"}),
-        };
         let mut about = json!({
-            "__version__": version,
+            "__version__": self.versions(folder),
             "prompts": {"query": folder.prompts.query, "document": folder.prompts.document},
             "default_prompt_name": null,
             "similarity_fn_name": similarity,

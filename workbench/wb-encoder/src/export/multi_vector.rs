@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
-use super::{ExportConfig, transformer};
+use super::{ExportConfig, layout::Layout, transformer};
 use crate::{
     error::Result,
     folder::Folder,
@@ -55,7 +55,7 @@ pub(super) fn write_around(folder: &Folder, late: &LateInteraction, config: &Exp
         format!("{}{prompt}", settings.markers.as_ref().map(marker).unwrap_or_default())
     };
     let about = json!({
-        "__version__": {"sentence_transformers": "6.0.0", "transformers": "5.0.0", "pytorch": "2.6.0"},
+        "__version__": Layout::New.versions(folder),
         "model_type": "MultiVectorEncoder",
         "prompts": {
             "query": prompt(|m| &m.query, &folder.prompts.query),

@@ -1,11 +1,11 @@
 //! The encoder as the folder will hold it: adapters merged, one length for both sides, weights folded.
 
-use super::{ExportConfig, ExportFormat, static_embedding};
+use super::{ExportConfig, ExportFormat, layout::Layout, static_embedding};
 use crate::{
     error::Result,
     folder::{Folder, MaxTokens},
     late_interaction::Markers,
-    models::Architecture,
+    models::{Architecture, Transformer},
 };
 
 /// An encoder on its way out, and what was done to it.
@@ -40,6 +40,13 @@ impl Prepared {
                 let message = format!("it is not known which model the adapters of {name} belong to");
                 return refuse("--format peft", message, "--base owner/name, or a folder");
             }
+            // PEFT computes the adapters over the base model, whose own `config.json` says what its tokens see.
+            ExportFormat::Peft if attention_changed(&folder) => {
+                let message = format!(
+                    "the tokens of {name} see others than those of its base model do (encoder.bidirectional), which adapters cannot say"
+                );
+                return refuse("--format peft", message, "--format st6");
+            }
             ExportFormat::St | ExportFormat::St6 if folder.lora.is_some() => {
                 folder.merge()?;
                 if !config.merge {
@@ -49,6 +56,7 @@ impl Prepared {
             _ if config.merge => folder.merge()?,
             _ => {}
         }
+        notes.extend(note_of_version(&folder, config.format));
         if let Some(late) = folder.late_interaction.as_ref().filter(|_| config.format != ExportFormat::Safetensors) {
             if let Architecture::StaticEmbedding(_) = folder.model.architecture {
                 let message =
@@ -80,4 +88,30 @@ impl Prepared {
         }
         Ok(Self { folder, notes })
     }
+}
+
+fn attention_changed(folder: &Folder) -> bool {
+    folder.model.architecture.transformer().is_some_and(Transformer::attention_changed)
+}
+
+/// The version of transformers that a folder needs, where its layout alone would do with an older one.
+fn note_of_version(folder: &Folder, format: ExportFormat) -> Option<String> {
+    let layout = match format {
+        ExportFormat::St if folder.late_interaction.is_none() => Layout::Legacy,
+        ExportFormat::St | ExportFormat::St6 => Layout::New,
+        ExportFormat::Peft | ExportFormat::Safetensors => return None,
+    };
+    let [major, minor] = layout.first_transformers(folder);
+    let architecture = &folder.model.architecture;
+    let kind = architecture.transformer()?.kind();
+    // A decoder could be causal, and is not.
+    let is_open_decoder = !architecture.is_causal() && architecture.clone().set_bidirectional(false, "").is_ok();
+    let silently = match is_open_decoder {
+        true => {
+            ": its tokens see those after them, which older versions pass over in config.json, and give other vectors"
+        }
+        false => "",
+    };
+    ([major, minor] > layout.transformers())
+        .then(|| format!("{kind} is opened with transformers {major}.{minor} or later{silently}"))
 }

@@ -17,10 +17,10 @@ use wb_core::Seed;
 use crate::{
     dense::DenseLayer,
     error::Result,
-    models::{Architecture, Model, StaticConfig},
+    models::{Architecture, HubKeys, Model, StaticConfig},
     pooling::Pooling,
     tokenizer::Tokenizer,
-    weights::{self, Loaded},
+    weights::{self, Loaded, WeightType},
 };
 
 /// One line of `modules.json`.
@@ -106,7 +106,10 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     let rename = |name: &str| architecture.our_names(name);
     let loaded = match fresh {
         None => weights::read(&weights_files(&source)?, &architecture.weights(), &rename)?,
-        Some(seed) => Loaded { parameters: architecture.fresh(seed), ignored: Vec::new() },
+        Some(seed) => {
+            let kind = weight_type(&config_file)?;
+            Loaded { parameters: architecture.fresh_as(seed, kind), ignored: Vec::new() }
+        }
     };
     note_names(&mut notes, "tensors not used", &loaded.ignored);
     let mut tokenizer = vocabulary::read(&transformer, &architecture, &mut notes)?;
@@ -159,6 +162,17 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         folder.add_peft(&transformer)?;
     }
     Ok(folder)
+}
+
+/// The type that a `config.json` says the weights beside it are of; floats where it does not.
+fn weight_type(config: &Path) -> Result<WeightType> {
+    let keys = HubKeys::read(config)?;
+    let name = match keys.text("dtype", "")? {
+        older if older.is_empty() => keys.text("torch_dtype", "")?,
+        newer => newer,
+    };
+    let types = [WeightType::F16, WeightType::Bf16];
+    Ok(types.into_iter().find(|kind| kind.torch_name() == name).unwrap_or_default())
 }
 
 /// `config.json` of the module that this project exports beside a bag of token vectors that `StaticEmbedding` cannot hold.

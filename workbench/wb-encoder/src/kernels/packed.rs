@@ -5,10 +5,10 @@
 //! and a tile of the result stays in registers over the whole inner dimension (Goto and van de Geijn 2008,
 //! "Anatomy of High-Performance Matrix Multiplication", without its blocking of the inner dimension, which is short here).
 //! Every element is summed in the order of the inner dimension, whatever else is in the product.
-// Loads and stores go through pointers; `Mat`, `MatMut` and `Packed` prove the bounds.
-#![allow(unsafe_code, reason = "`gemm` takes pointers; the bounds are checked before the call")]
+// `Mat`, `MatMut` and `Packed` prove the bounds of the pointers that the inner loop goes by.
+#![allow(unsafe_code, reason = "the inner loop loads and stores by pointers; the bounds are checked before it")]
 
-use std::{cell::RefCell, hint::black_box};
+use std::{cell::RefCell, hint::black_box, ops::Range};
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -114,14 +114,27 @@ impl Packed {
 
     /// The numbers as they were packed, as floats, transposed: `[columns, inner]`.
     pub fn columns_of_floats(&self) -> Vec<f32> {
+        self.some_columns_of_floats(0..self.panels.columns)
+    }
+
+    fn some_columns_of_floats(&self, columns: Range<usize>) -> Vec<f32> {
         match &self.numbers {
-            Numbers::Floats(lines) => self.panels.columns(numbers(lines)),
-            Numbers::Short(packed, kind) => kind.floats(&self.panels.columns(packed)),
+            Numbers::Floats(lines) => self.panels.some_columns(numbers(lines), columns),
+            Numbers::Short(packed, kind) => kind.floats(&self.panels.some_columns(packed, columns)),
             Numbers::Bytes(packed) => {
-                let scales = packed.scales[..self.panels.columns].to_vec();
-                Bytes { numbers: self.panels.columns(&packed.numbers), scales }.floats()
+                let scales = packed.scales[columns.clone()].to_vec();
+                Bytes { numbers: self.panels.some_columns(&packed.numbers, columns), scales }.floats()
             }
         }
+    }
+
+    /// Writes as many numbers of the transpose, `[columns, inner]`, as `to` has, from the one at `first` on; no others
+    /// are unpacked.
+    pub fn copy_columns_to(&self, first: usize, to: &mut [f32]) {
+        let inner = self.panels.inner.max(1);
+        let columns = first / inner..(first + to.len()).div_ceil(inner);
+        let before = first - columns.start * inner;
+        to.copy_from_slice(&self.some_columns_of_floats(columns)[before..][..to.len()]);
     }
 
     /// Bytes of memory that the numbers take, with those that fill panels up.

@@ -1,5 +1,7 @@
 //! Panels of a few vectors' width, in which the right side of a product lies.
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 
 /// Panels of a matrix `[inner, columns]`, one after the other, each row by row.
@@ -27,12 +29,22 @@ impl Panels {
 
     /// The matrix that fills them, transposed.
     pub fn columns<T: Copy + Default>(&self, packed: &[T]) -> Vec<T> {
-        let Self { inner, columns, panel, .. } = *self;
-        let mut all = vec![T::default(); inner * columns];
-        for (at, rows) in packed.chunks_exact((inner * panel).max(1)).enumerate() {
-            for (k, row) in rows.chunks_exact(panel).enumerate() {
-                for (column, number) in row.iter().take(columns - at * panel).enumerate() {
-                    all[(at * panel + column) * inner + k] = *number;
+        self.some_columns(packed, 0..self.columns)
+    }
+
+    /// Some of the columns of the matrix that fills them, one after the other.
+    pub fn some_columns<T: Copy + Default>(&self, packed: &[T], wanted: Range<usize>) -> Vec<T> {
+        let Self { inner, panel, .. } = *self;
+        let mut all = vec![T::default(); inner * wanted.len()];
+        if all.is_empty() {
+            return all;
+        }
+        for at in wanted.start / panel..wanted.end.div_ceil(panel) {
+            let of_panel = wanted.start.max(at * panel)..wanted.end.min((at + 1) * panel);
+            let (first, begin) = (of_panel.start - at * panel, (of_panel.start - wanted.start) * inner);
+            for (k, row) in packed[at * inner * panel..][..inner * panel].chunks_exact(panel).enumerate() {
+                for (column, number) in row[first..][..of_panel.len()].iter().enumerate() {
+                    all[begin + column * inner + k] = *number;
                 }
             }
         }

@@ -1,12 +1,9 @@
 //! Numbers of 16 bits, as weights of large models are published: both kinds become 32-bit floats exactly.
 
-use serde::{Deserialize, Serialize};
-
 use super::vector::vectorized;
 
 /// A kind of 16-bit floats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Short {
     /// IEEE 754 binary16: 11 bits of precision, and nothing beyond 65,504.
     F16,

@@ -30,6 +30,9 @@ pub struct GemmaConfig {
     pub query_pre_attn_scalar: usize,
     /// True where tokens see those after them too.
     pub use_bidirectional_attention: bool,
+    /// True where a run has set that to another than the model it began with has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attention_changed: bool,
     /// Tokens that a window holds: half of them on either side, or all before.
     pub sliding_window: usize,
     /// True for each layer that looks at the whole text.
@@ -62,6 +65,7 @@ impl Transformer for GemmaConfig {
             decoder: DecoderShape::from_hub(hub, sizes, 4, 256, rope_theta)?,
             query_pre_attn_scalar: hub.size_if("query_pre_attn_scalar")?.unwrap_or(256),
             use_bidirectional_attention: hub.flag("use_bidirectional_attention", false)?,
+            attention_changed: false,
             sliding_window: hub.size_if("sliding_window")?.unwrap_or(4096),
             full_attention: full_attention(hub, sizes.num_hidden_layers)?,
             rope_local_base_freq: hub.rotary_base(Some(LAYER_TYPES[0]), "rope_local_base_freq", 10_000.0)?,
@@ -168,8 +172,19 @@ impl Transformer for GemmaConfig {
     }
 
     fn set_bidirectional(&mut self, on: bool) -> bool {
+        // What is set back is the model's own again.
+        self.attention_changed ^= self.use_bidirectional_attention != on;
         self.use_bidirectional_attention = on;
         true
+    }
+
+    fn attention_changed(&self) -> bool {
+        self.attention_changed
+    }
+
+    /// `use_bidirectional_attention` is read from version 4.57 on; those before compute a causal network and do not say so.
+    fn transformers_version(&self) -> [u32; 2] {
+        if self.use_bidirectional_attention { [4, 57] } else { [4, 50] }
     }
 
     fn validate(&self, key: &str) -> Result<()> {

@@ -128,6 +128,10 @@ impl Transformer for ModernBertConfig {
         "modernbert"
     }
 
+    fn transformers_version(&self) -> [u32; 2] {
+        [4, 48]
+    }
+
     fn stack(&self) -> Stack {
         let TransformerSizes { hidden_size: hidden, intermediate_size: wide, num_attention_heads, .. } = self.sizes;
         let heads = HeadSizes::plain(num_attention_heads, hidden / num_attention_heads.max(1));

@@ -115,6 +115,10 @@ impl Transformer for NomicBertConfig {
         }))
     }
 
+    fn transformers_version(&self) -> [u32; 2] {
+        [5, 5]
+    }
+
     fn our_name(&self, name: &str) -> String {
         let ours = without_wrappers(name, &["nomic_bert.", "bert."]).to_owned();
         OLDER_NAMES.iter().fold(ours, |ours, (older, newer)| ours.replacen(older, newer, 1))

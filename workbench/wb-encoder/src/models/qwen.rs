@@ -19,7 +19,7 @@ use crate::error::Result;
 /// - `layers.N.mlp.{gate,up,down}_proj.weight`;
 /// - `layers.N.{input_layernorm,post_attention_layernorm}.weight`, and `norm.weight`.
 ///
-/// Equal to transformers' `Qwen2Model` and `Qwen3Model`.
+/// Equal to transformers' `Qwen2Model` and `Qwen3Model`, whose tokens see all with `is_causal: false` from version 5.2 on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QwenConfig {
@@ -30,6 +30,9 @@ pub struct QwenConfig {
     /// True where tokens see those before them alone.
     #[serde(default = "causal")]
     pub is_causal: bool,
+    /// True where a run has set that to another than the model it began with has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attention_changed: bool,
 }
 
 fn causal() -> bool {
@@ -88,6 +91,7 @@ impl Transformer for QwenConfig {
             version,
             decoder: DecoderShape::from_hub(hub, sizes, heads, head_dim, rope_theta)?,
             is_causal: hub.flag("is_causal", true)?,
+            attention_changed: false,
         })
     }
 
@@ -181,8 +185,23 @@ impl Transformer for QwenConfig {
     }
 
     fn set_bidirectional(&mut self, on: bool) -> bool {
+        // What is set back is the model's own again.
+        self.attention_changed ^= self.is_causal == on;
         self.is_causal = !on;
         true
+    }
+
+    fn attention_changed(&self) -> bool {
+        self.attention_changed
+    }
+
+    /// `is_causal: false` is read from version 5.2 on; those before compute a causal network and do not say so.
+    fn transformers_version(&self) -> [u32; 2] {
+        match self.version {
+            _ if !self.is_causal => [5, 2],
+            QwenVersion::Qwen2 => [4, 37],
+            QwenVersion::Qwen3 => [4, 51],
+        }
     }
 
     fn validate(&self, key: &str) -> Result<()> {

@@ -37,6 +37,17 @@ pub trait Transformer {
         on
     }
 
+    /// True where [`Transformer::set_bidirectional`] has made the attention another than that of the `config.json` that
+    /// was read: adapters of PEFT stand on a model whose own config does not say so.
+    fn attention_changed(&self) -> bool {
+        false
+    }
+
+    /// The first version of transformers that computes the network as it is: major and minor.
+    fn transformers_version(&self) -> [u32; 2] {
+        [4, 0]
+    }
+
     /// Our name for a file's tensor: the name in the network alone, whatever holds it in the file.
     fn our_name(&self, name: &str) -> String {
         without_wrappers(name, &["model."]).to_owned()

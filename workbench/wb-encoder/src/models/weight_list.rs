@@ -11,6 +11,8 @@ use crate::{
         transformer_config::Transformer,
     },
     parameters::{Parameter, Parameters},
+    values::Values,
+    weights::WeightType,
 };
 
 /// Beginning of a weight.
@@ -52,9 +54,20 @@ impl Architecture {
 
     /// Fresh weights, all of them to be trained. Each weight draws from a stream of its own name.
     pub fn fresh(&self, seed: Seed) -> Parameters {
+        self.fresh_as(seed, WeightType::F32)
+    }
+
+    /// Fresh weights whose matrices are kept in memory as those of a file of this type are.
+    pub fn fresh_as(&self, seed: Seed, kind: WeightType) -> Parameters {
         let mut parameters = Parameters::default();
         for spec in self.weights() {
-            parameters.insert(fresh_weight(spec, seed));
+            let mut parameter = fresh_weight(spec, seed);
+            if parameter.shape.len() > 1
+                && let Some((bits, kind)) = kind.to_short(&parameter.values.floats())
+            {
+                parameter.values = Values::of_short(bits, kind);
+            }
+            parameters.insert(parameter);
         }
         parameters
     }

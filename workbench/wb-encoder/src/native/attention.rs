@@ -5,18 +5,22 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{distances::Distances, dropout_mask::Mask, linear::GroupPass, pool::sized, states::rows_of};
+use super::{
+    distances::Distances, dropout_mask::Mask, linear::GroupPass, pool::sized, sharing::may_share, states::rows_of,
+};
 use crate::{
     dropout::attention_element,
     kernels::{Mat, MatMut, matmul, softmax},
     models::stack::{HeadSizes, Reach},
 };
 
-/// Texts of more tokens than this are asked about in blocks of [`BLOCK`] queries, and their probabilities are not kept but
+/// Number of tokens up to which a text is taken as a whole. Longer ones are asked about in blocks of [`BLOCK`] queries, and their probabilities are not kept but
 /// computed again in the backward pass (Dao et al. 2022, arXiv 2205.14135, without its blocks of keys): memory does not
 /// grow with the square of their length, and queries of a short reach cost what they look at.
 pub const WHOLE: usize = 512;
-const BLOCK: usize = 256;
+
+/// Queries of a long text that are computed together.
+pub const BLOCK: usize = 256;
 
 /// A layer's heads: their sizes, what they see, and what is done to their scores and probabilities. Their parts stand in
 /// rows of all queries, keys and values of a token.
@@ -183,7 +187,7 @@ impl Heads {
     /// `context = softmax(scale · q·kᵀ + bias)·v` for each text and head, where there is a bias.
     ///
     /// With `keep`, the probabilities of texts that are not long are left there, text by text, head by head. Blocks of
-    /// long ones are the work of all threads.
+    /// long ones are the work of all threads, where they may be shared.
     pub fn attend(
         self,
         pass: GroupPass<'_>,
@@ -200,7 +204,7 @@ impl Heads {
         };
         for text in pass.group.texts.clone().map(|text| Text::of(pass, text)).filter(|text| text.n > 0) {
             let context = &mut context[text.first * inner..][..text.n * inner];
-            if text.n > WHOLE {
+            if text.n > WHOLE && may_share() {
                 let blocks: Vec<Block> = self.blocks(text).collect();
                 context.par_chunks_mut(BLOCK * inner).zip(blocks).for_each_init(
                     AttentionScratch::default,
@@ -214,7 +218,8 @@ impl Heads {
             }
             for head in 0..self.sizes.count {
                 for block in self.blocks(text) {
-                    let kept = kept.split_off_mut(..block.len());
+                    let kept = if text.kept() > 0 { kept.split_off_mut(..block.len()) } else { None };
+                    let context = &mut context[block.queries.start * inner..];
                     self.attend_block(head, &block, text, bias, projections, context, kept, scratch);
                 }
             }

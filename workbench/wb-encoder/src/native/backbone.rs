@@ -1,7 +1,6 @@
 //! Surroundings of a transformer's passes on the CPU: batches cut into groups, threads, pooling, and sums in a fixed order.
 
 use ndarray::Array2;
-use rayon::prelude::*;
 
 use super::{
     groups,
@@ -9,6 +8,7 @@ use super::{
     lane::{LANES, Lane},
     linear::GroupPass,
     pool::BufferPool,
+    sharing::{self, few_groups},
     stack::{GroupTape, NativeStack, StackScratch},
     states::{self, AtStates},
     surface::Surface,
@@ -62,23 +62,19 @@ impl NativeBackbone {
         let rows = split_rows(&mut all, groups.iter().map(|group| group.texts.len()));
         let wanted = !states.is_empty();
         let states = split_rows(states, groups.iter().map(|group| if wanted { group.tokens.len() } else { 0 }));
-        let groups: Vec<(Group, GroupTape)> = groups
-            .into_par_iter()
-            .zip(rows)
-            .zip(states)
-            .map(|((group, rows), states)| {
-                self.stop.check()?;
-                let mut scratch = self.scratches.take();
-                let mut tape = self.tapes.take();
-                let pass = GroupPass { batch, group: &group, dropout };
-                let found =
-                    self.network.forward(pass, batch.types(), &mut scratch, Some(&mut tape), self.checkpointing);
-                states::pool(self.pooling, batch, &group, found, self.dim(), rows);
-                states.copy_from_slice(&found[..states.len()]);
-                self.scratches.give(scratch);
-                Ok((group, tape))
-            })
-            .collect::<Result<_>>()?;
+        let groups = groups.into_iter().zip(rows).zip(states);
+        let tokens = |((group, _), _): &((Group, _), _)| group.tokens.len();
+        let groups = sharing::each(groups, few_groups(), tokens, |((group, rows), states)| {
+            self.stop.check()?;
+            let mut scratch = self.scratches.take();
+            let mut tape = self.tapes.take();
+            let pass = GroupPass { batch, group: &group, dropout };
+            let found = self.network.forward(pass, batch.types(), &mut scratch, Some(&mut tape), self.checkpointing);
+            states::pool(self.pooling, batch, &group, found, self.dim(), rows);
+            states.copy_from_slice(&found[..states.len()]);
+            self.scratches.give(scratch);
+            Ok((group, tape))
+        })?;
         Ok((all, Box::new(BatchTape { groups, batch: batch.clone(), dropout })))
     }
 
@@ -90,20 +86,28 @@ impl NativeBackbone {
         rows: Vec<&'a mut [f32]>,
         take: impl Fn(&Group, &[f32], &'a mut [f32]) + Sync,
     ) -> Result<()> {
-        groups.par_iter().zip(rows).try_for_each(|(group, rows)| {
+        let tokens = |(group, _): &(&Group, _)| group.tokens.len();
+        sharing::each(groups.iter().zip(rows), few_groups(), tokens, |(group, rows)| {
             self.stop.check()?;
             let mut scratch = self.scratches.take();
             let pass = GroupPass { batch, group, dropout: None };
             take(group, self.network.forward(pass, batch.types(), &mut scratch, None, false), rows);
             self.scratches.give(scratch);
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     /// Forgets the tapes that were given back.
     #[cfg(test)]
     pub fn forget_tapes(&mut self) {
         self.tapes = BufferPool::default();
+    }
+
+    /// The most buffers that were in use at once.
+    #[cfg(test)]
+    pub fn n_scratches(&self) -> usize {
+        self.scratches.len()
     }
 }
 
@@ -183,24 +187,23 @@ impl Backbone for NativeBackbone {
         let wanted = places.iter().any(|place| weights.trains(*place));
         let mut surface = Surface::new(self.dim(), batch.ids().len(), wanted);
         let surfaces = surface.split(&lanes);
-        let sums: Vec<Lane> = lanes
-            .into_par_iter()
-            .zip(surfaces)
-            .map(|(groups, surfaces)| {
-                let mut lane = Lane::new(&weights.parameters, &places);
-                let mut scratch = self.scratches.take();
-                for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
-                    self.stop.check()?;
-                    if !group.tokens.is_empty() {
-                        let pass = GroupPass { batch: &batch, group: &group, dropout };
-                        self.network.backward(pass, &tape, at, &mut scratch, &mut lane, surface);
-                    }
-                    self.tapes.give(tape);
+        let tokens =
+            |(groups, _): &(Vec<(Group, GroupTape)>, _)| groups.iter().map(|(group, _)| group.tokens.len()).sum();
+        // Little of a backward pass is shared: one lane alone gains by it, several are quicker side by side.
+        let sums: Vec<Lane> = sharing::each(lanes.into_iter().zip(surfaces), 1, tokens, |(groups, surfaces)| {
+            let mut lane = Lane::new(&weights.parameters, &places);
+            let mut scratch = self.scratches.take();
+            for ((group, tape), surface) in groups.into_iter().zip(surfaces) {
+                self.stop.check()?;
+                if !group.tokens.is_empty() {
+                    let pass = GroupPass { batch: &batch, group: &group, dropout };
+                    self.network.backward(pass, &tape, at, &mut scratch, &mut lane, surface);
                 }
-                self.scratches.give(scratch);
-                Ok(lane)
-            })
-            .collect::<Result<_>>()?;
+                self.tapes.give(tape);
+            }
+            self.scratches.give(scratch);
+            Ok(lane)
+        })?;
         Lane::add_in_order(&sums, gradients);
         surface.scatter(&weights.parameters, tables, gradients);
         Ok(())

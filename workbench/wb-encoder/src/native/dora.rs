@@ -60,11 +60,13 @@ fn lengths(linear: &LinearPlaces, parameters: &Parameters, scale: f32) -> Vec<f3
     let mut lengths = vec![0.0; linear.outputs];
     let Some((a, b)) = linear.adapter else { return lengths };
     let (rank, inputs) = (parameters.at(a).shape[0], linear.inputs);
-    let weight = parameters.at(linear.weight).values.floats();
+    let weight = &parameters.at(linear.weight).values;
     let (a, b) = (parameters.floats(a), parameters.floats(b));
-    let pieces = lengths.par_chunks_mut(ROWS).zip(weight.par_chunks(ROWS * inputs)).zip(b.par_chunks(ROWS * rank));
-    pieces.for_each(|((lengths, weight), b)| {
-        let (mut whole, rows) = (weight.to_vec(), lengths.len());
+    let pieces = lengths.par_chunks_mut(ROWS).zip(b.par_chunks(ROWS * rank)).enumerate();
+    pieces.for_each(|(at, (lengths, b))| {
+        let rows = lengths.len();
+        let mut whole = vec![0.0; rows * inputs];
+        weight.copy_to(at * ROWS * inputs, &mut whole);
         let sum = MatMut::new(&mut whole, rows, inputs);
         matmul(sum, true, Mat::new(b, rows, rank), Mat::new(a, rank, inputs), scale);
         for (length, row) in lengths.iter_mut().zip(whole.chunks_exact(inputs)) {

@@ -71,6 +71,7 @@ fn drawn(rng: &mut impl RngExt, dropout: f64) -> Architecture {
             version: one(rng, &[QwenVersion::Qwen2, QwenVersion::Qwen3]),
             decoder,
             is_causal: rng.random(),
+            attention_changed: false,
         }),
         3 => Architecture::ModernBert(ModernBertConfig {
             sizes,
@@ -92,6 +93,7 @@ fn drawn(rng: &mut impl RngExt, dropout: f64) -> Architecture {
             decoder,
             query_pre_attn_scalar: one(rng, &[4, 11]),
             use_bidirectional_attention: rng.random(),
+            attention_changed: false,
             sliding_window: one(rng, &[3, 8]),
             full_attention: (0..sizes.num_hidden_layers).map(|_| rng.random()).collect(),
             rope_local_base_freq: 100.0,
@@ -129,6 +131,24 @@ fn made_up_transformers_equal_burn_on_long_texts() {
     let texts = [text(WHOLE + 100), text(3), text(WHOLE)];
     let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
     (100..112).for_each(|number| check(number, &batch));
+}
+
+/// A text alone is the work of all threads where the caller is none of them, and every bit stays.
+#[test]
+fn one_long_text_is_shared_and_keeps_its_bits() {
+    let text: Vec<u32> = (0..2 * WHOLE as u32).map(|at| (at * at * 5 + at * 3) % 50).collect();
+    let batch = TokenBatch::new([&text[..]]);
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for number in 210..214 {
+        let drawn = drawn(&mut Seed(number).stream("made up"), 0.1);
+        let native = open(shaken(drawn, Pooling::Mean, None, 1.0, 0.1)).unwrap();
+        let run = || {
+            let (states, gradients) = gradients_of_states(&*native, &batch, Some(Dropout { seed: 3 }), true);
+            let gradients: Vec<Vec<f32>> = gradients.iter().cloned().collect();
+            (native.embed_tokens(&batch).unwrap(), states, gradients)
+        };
+        assert!(run() == one.install(run), "{number}");
+    }
 }
 
 /// Numbers of threads share one long text's rows and queries, and every bit stays.

@@ -20,11 +20,13 @@ mod packs;
 mod places;
 mod pool;
 mod rotary;
+mod sharing;
 mod stack;
 mod states;
 mod static_embedding;
 mod surface;
 
+pub use self::attention::{BLOCK, WHOLE};
 use self::{backbone::NativeBackbone, linear::AdaptedWeights, stack::NativeStack};
 use crate::{
     backbone::Backbone,

@@ -4,14 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
-use super::places::LinearPlaces;
+use super::{
+    places::LinearPlaces,
+    sharing::{ROWS, may_share},
+};
 use crate::{
     kernels::{Mat, MatMut, Packed, Short, matmul_packed, vector},
     parameters::Parameters,
 };
-
-/// Rows of one product that a thread takes at a time: those of a long text, which is one group, are the work of all.
-const ROWS: usize = 512;
 
 /// One linear layer, or several of the same input as one, whose outputs stand side by side.
 pub struct PackedLinear {
@@ -103,14 +103,14 @@ impl PackedLinear {
 }
 
 /// Does a product of so many rows, which are given with their width as they come in and go out: as a whole, or by
-/// [`ROWS`] where they are many. Each row's result is its own, so that this changes no bit.
+/// [`ROWS`] where they are many and may be shared. Each row's result is its own, so that this changes no bit.
 fn by_rows(
     rows: usize,
     (x, inputs): (&[f32], usize),
     (y, outputs): (&mut [f32], usize),
     product: impl Fn(usize, &[f32], &mut [f32]) + Sync,
 ) {
-    if rows < 2 * ROWS || inputs * outputs == 0 {
+    if rows < 2 * ROWS || inputs * outputs == 0 || !may_share() {
         return product(rows, x, y);
     }
     let pieces = x[..rows * inputs].par_chunks(ROWS * inputs).zip(y[..rows * outputs].par_chunks_mut(ROWS * outputs));

@@ -12,6 +12,12 @@ impl<T: Default> BufferPool<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
+    /// The number of those that lie here.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Gives one back.
     pub fn give(&self, value: T) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(value);

@@ -30,12 +30,7 @@ impl Before {
         }
         let trains = || parameters.iter().filter(|parameter| parameter.trainable);
         if let Some(magnitude) = trains().find(|p| layer_of_magnitude(&p.name).is_some()) {
-            let message = format!(
-                "got {share}, expected 1 with DoRA: the rows that `{}` scales are not interpolated by scaling B",
-                magnitude.name
-            );
-            return Err(Error::value("train.interpolate", message)
-                .with_hint("train.interpolate=1, or use_dora: false; use_rslora: true is interpolated as others are"));
+            return Err(refused_with_dora(share, &magnitude.name));
         }
         let begun = trains()
             .find(|p| p.name.ends_with(".lora_B.weight") && p.values.floats().iter().any(|value| *value != 0.0));
@@ -66,6 +61,15 @@ impl Before {
             }
         }
     }
+}
+
+/// An error: rows whose lengths were learned are not between those of before and after where B is scaled. `by` is what
+/// scales them.
+pub fn refused_with_dora(share: f64, by: &str) -> Error {
+    let message =
+        format!("got {share}, expected 1 with DoRA: the rows that `{by}` scales are not interpolated by scaling B");
+    Error::value("train.interpolate", message)
+        .with_hint("train.interpolate=1, or use_dora: false; use_rslora: true is interpolated as others are")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::WeightType;
-use crate::{error::Result, folder::Folder, kernels::Bytes, values::Values};
+use crate::{error::Result, folder::Folder, kernels::Bytes, parameters::Parameter, values::Values};
 
 /// Type of weights in memory. Products are computed in 32-bit floats with each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,46 +15,63 @@ pub enum MemoryType {
 }
 
 impl Folder {
-    /// Rounds the weights to a type and keeps them in it.
+    /// Rounds the weights to a type and keeps them in it. Dense layers after the pooling are rounded to 16 bits too, but
+    /// stay 32-bit floats in memory, as they are computed on the host.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::check_memory_type`].
+    pub fn keep_as(&mut self, kind: MemoryType) -> Result<()> {
+        self.check_memory_type(kind)?;
+        let MemoryType::Float(float) = kind else {
+            self.keep_bytes();
+            return Ok(());
+        };
+        for parameter in self.model.parameters.iter_mut() {
+            let short = float.to_short(&parameter.values.floats());
+            match short {
+                Some((bits, kind)) => parameter.values = Values::of_short(bits, kind),
+                None => parameter.values.widen(),
+            }
+        }
+        self.dense.iter_mut().for_each(|dense| dense.round(float));
+        Ok(())
+    }
+
+    /// Refuses a type that the weights cannot be kept in, and changes nothing.
     ///
     /// # Errors
     ///
     /// If a weight is beyond the type's range, or 8 bits are asked for and the encoder has no linear layers.
-    pub fn keep_as(&mut self, kind: MemoryType) -> Result<()> {
-        let float = match kind {
-            MemoryType::Float(float) => float,
-            MemoryType::Int8 => return self.keep_bytes(),
+    pub fn check_memory_type(&self, kind: MemoryType) -> Result<()> {
+        let MemoryType::Float(float) = kind else {
+            if !self.model.architecture.linear_layers().is_empty() {
+                return Ok(());
+            }
+            let message = "has no linear layers, expected some to keep in int8";
+            return Err(wb_core::Error::data(self.name.as_str(), message).with_hint("f16 and bf16 fit any encoder"));
         };
-        for parameter in self.model.parameters.iter_mut() {
-            let floats = parameter.values.floats();
+        let of_dense: Vec<Parameter> =
+            self.dense.iter().enumerate().flat_map(|(at, dense)| dense.parameters(&format!("dense {at}"))).collect();
+        for Parameter { name, values, .. } in self.model.parameters.iter().chain(&of_dense) {
+            let floats = values.floats();
             if let Some(at) = float.out_of_range(&floats) {
                 let message = format!("has {} at number {at}, which is beyond {float}", floats[at]);
-                return Err(wb_core::Error::data(format!("weight {} of {}", parameter.name, self.name), message)
+                return Err(wb_core::Error::data(format!("weight {name} of {}", self.name), message)
                     .with_hint("bf16 has the range of f32"));
-            }
-            let short = float.to_short(&floats);
-            drop(floats);
-            match short {
-                Some((bits, kind)) => parameter.values = Values::of_short(bits, kind),
-                None => _ = parameter.values.floats_mut(),
             }
         }
         Ok(())
     }
 
-    fn keep_bytes(&mut self) -> Result<()> {
+    fn keep_bytes(&mut self) {
         let layers = self.model.architecture.linear_layers();
-        if layers.is_empty() {
-            let message = "has no linear layers, expected some to keep in int8";
-            return Err(wb_core::Error::data(self.name.as_str(), message).with_hint("f16 and bf16 fit any encoder"));
-        }
         for parameter in self.model.parameters.iter_mut() {
             let is_linear = parameter.name.strip_suffix(".weight").is_some_and(|name| layers.iter().any(|l| l == name));
             if let ([_, width], true) = (&parameter.shape[..], is_linear) {
                 parameter.values = Values::of_bytes(Bytes::of(&parameter.values.floats(), *width));
             }
         }
-        Ok(())
     }
 }
 

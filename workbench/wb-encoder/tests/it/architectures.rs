@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, fs};
 use serde::Deserialize;
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
-    ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, WeightType, export,
+    ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, WeightType,
+    export, models::HubTokens,
 };
 
 use crate::{
@@ -168,7 +169,13 @@ fn decoders_see_both_ways_where_they_are_told_to() {
             let to = place.path().join("out");
             let config = ExportConfig { format, ..Default::default() };
             export(&folder, &config, &|_| String::new(), &to).unwrap();
-            assert_eq!(Folder::read(&to).unwrap().model.architecture, folder.model.architecture, "{name} {format}");
+            let again = Folder::read(&to).unwrap().model.architecture;
+            let [found, expected] = [&again, &folder.model.architecture].map(|one| one.transformer().unwrap());
+            let tokens = HubTokens { pad: 0, end: None };
+            assert_eq!(found.to_hub(tokens), expected.to_hub(tokens), "{name} {format}");
+            // What is exported is a model of its own; a run's folder still knows what it began with.
+            let is_own_folder = format == ExportFormat::Safetensors;
+            assert_eq!(found.attention_changed(), is_own_folder && !own, "{name} {format}");
         }
         folder.model.architecture.set_bidirectional(false, key).unwrap();
         if own {
@@ -188,6 +195,46 @@ fn decoders_see_both_ways_where_they_are_told_to() {
         let error = architecture.set_bidirectional(false, key).unwrap_err();
         let expected = format!("got false, and the encoder is {}, whose tokens see both ways", architecture.describe());
         assert!(error.to_string().contains(&expected), "{error}");
+    }
+}
+
+/// Adapters stand on a model whose own config says what its tokens see; the other formats name the first transformers
+/// that reads it.
+#[test]
+fn what_a_base_model_does_not_say_is_not_exported_as_adapters_of_it() {
+    let lora: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": "all-linear"}"#).unwrap();
+    for (name, on, version) in [
+        ("tiny-qwen2", true, "5.2.0"),
+        ("tiny-qwen3", true, "5.2.0"),
+        ("tiny-qwen3", false, "4.51.0"),
+        ("tiny-gemma", false, "4.50.0"),
+        ("tiny-gemma", true, "4.57.0"),
+        ("tiny-modernbert", true, "4.48.0"),
+        ("tiny-nomic", true, "5.5.0"),
+    ] {
+        let mut folder = tiny(name);
+        let is_own = folder.model.architecture.is_causal() != on;
+        folder.attach(&lora, Seed(3)).unwrap();
+        folder.model.architecture.set_bidirectional(on, "encoder.bidirectional").unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let write = |format: ExportFormat| {
+            let config = ExportConfig { format, base: Some("owner/base".into()), ..ExportConfig::default() };
+            export(&folder, &config, &|_| String::new(), &place.path().join(format.to_string()))
+        };
+        match write(ExportFormat::Peft) {
+            Ok(_) => assert!(is_own, "{name} {on}"),
+            Err(error) => {
+                assert!(!is_own && error.to_string().contains("see others than those of its base model"), "{error}");
+                assert_eq!(error.hint(), Some("--format st6"));
+            }
+        }
+        let exported = write(ExportFormat::St).unwrap();
+        let about = fs::read_to_string(place.path().join("st/config_sentence_transformers.json")).unwrap();
+        assert!(about.contains(&format!("\"transformers\": \"{version}\"")), "{name}: {about}");
+        let told = format!("is opened with transformers {} or later", version.strip_suffix(".0").unwrap());
+        assert!(exported.notes.iter().any(|note| note.contains(&told)), "{:?}", exported.notes);
+        let is_silent = exported.notes.iter().any(|note| note.contains("and give other vectors"));
+        assert_eq!(is_silent, on && !["tiny-modernbert", "tiny-nomic"].contains(&name), "{:?}", exported.notes);
     }
 }
 
@@ -461,6 +508,26 @@ fn weights_of_sixteen_bits_give_the_bits_of_their_floats() {
         let (of_short, of_floats) = (run(&short), run(&floats));
         assert_eq!((of_short.3, of_floats.3), (3 * 7 + 1, 0));
         assert!(of_short.0 == of_floats.0 && of_short.1 == of_floats.1 && of_short.2 == of_floats.2, "{dtype}");
+        // What the encoder was before a step is the same memory, but for what the step has changed.
+        let mut encoder = cpu(short.clone());
+        let before = encoder.to_folder();
+        let step = |parameters: &mut wb_encoder::Parameters| {
+            parameters
+                .iter_mut()
+                .filter(|p| p.trainable)
+                .for_each(|p| p.values.floats_mut().iter_mut().for_each(|w| *w += 1.0));
+        };
+        encoder.backbone_mut().update(&mut |parameters| step(parameters)).unwrap();
+        for (now, before) in encoder.backbone().parameters().iter().zip(before.model.parameters.iter()) {
+            assert_eq!(now.values.shares(&before.values), !now.trainable, "{}", now.name);
+        }
+        assert_eq!(before.model.parameters, short.model.parameters);
+        // Without its weights, a folder says how much memory they take.
+        fs::remove_file(to.join("model.safetensors")).unwrap();
+        let alike = Folder::sized_like(&to, Seed(1)).unwrap();
+        let memory = |folder: &Folder| folder.model.parameters.iter().map(|p| p.values.memory()).collect::<Vec<_>>();
+        let read = memory(&short);
+        assert_eq!(memory(&alike), read[..alike.model.parameters.len()]);
         // A run's own folder has them in as many bits.
         let own = place.path().join(format!("own-{dtype}"));
         short.write(&own).unwrap();
@@ -495,5 +562,45 @@ fn weights_of_other_types_give_the_bits_of_their_floats() {
         assert_eq!((found != reference, memory(&folder) < memory(&own)), (fewer, fewer), "{dtype}");
         folder.model.parameters.iter_mut().for_each(|parameter| _ = parameter.values.floats_mut());
         assert_eq!(states(&folder), found, "{dtype}");
+    }
+}
+
+/// The lengths of rows of 16-bit weights are those of the same numbers in 32 bits: states, gradients, and after a step.
+#[test]
+fn dora_over_sixteen_bits_gives_the_bits_of_its_floats() {
+    let lora: LoraConfig =
+        serde_json::from_str(r#"{"rank": 2, "targets": "all-linear", "dropout": 0, "use_dora": true}"#).unwrap();
+    let ids: Vec<Vec<u32>> = [1, 17, 90].map(|n| (0..n).map(|at| (at * 7 % 300) as u32).collect()).into();
+    let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
+    let device = wb_encoder::DeviceConfig::Cpu.open().unwrap();
+    for dtype in ["f16", "bf16"] {
+        let mut short = tiny("tiny-qwen3");
+        short.keep_as(dtype.parse().unwrap()).unwrap();
+        let mut floats = short.clone();
+        floats.keep_as("f32".parse().unwrap()).unwrap();
+        let run = |mut folder: Folder| {
+            folder.attach(&lora, Seed(3)).unwrap();
+            let mut backbone = device.open_backbone(folder.model).unwrap();
+            let mut found = Vec::new();
+            for _ in 0..2 {
+                let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
+                let mut gradients = Gradients::zeros(backbone.parameters());
+                backbone.backward_tokens(tape, Upstream::states(weights(states.dim()).view()), &mut gradients).unwrap();
+                backbone
+                    .update(&mut |parameters| {
+                        for (p, gradient) in parameters.iter_mut().zip(gradients.iter()).filter(|(p, _)| p.trainable) {
+                            p.values.floats_mut().iter_mut().zip(gradient).for_each(|(w, g)| *w -= 0.01 * g);
+                        }
+                    })
+                    .unwrap();
+                found.push((states, gradients));
+            }
+            let kept = backbone.parameters().iter().filter(|p| p.values.weight_type() != WeightType::F32).count();
+            (found, kept)
+        };
+        let ((of_short, kept), (of_floats, none)) = (run(short), run(floats));
+        assert_eq!((kept, none), (3 * 7 + 1, 0));
+        assert!(of_short == of_floats, "{dtype}");
+        assert!(of_short[0].0 != of_short[1].0, "a step changes the states");
     }
 }

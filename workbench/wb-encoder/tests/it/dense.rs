@@ -54,6 +54,21 @@ fn dense_layers_are_those_of_sentence_transformers() {
         let (cosine, _) = compare(open(back).embed(&texts, Side::Document, &mut silent).unwrap().view(), found.view());
         assert!(cosine >= if dtype == WeightType::F32 { 0.99999 } else { 0.999 }, "{name}: {cosine}");
     }
+    // Types of weights in memory are those of all weights.
+    for (dtype, layer_type) in [("f32", WeightType::F32), ("bf16", WeightType::Bf16), ("int8", WeightType::F32)] {
+        let (mut kept, mut expected) = (read.clone(), read.dense.clone());
+        kept.keep_as(dtype.parse().unwrap()).unwrap();
+        for layer in &mut expected {
+            layer.weight.mapv_inplace(|x| layer_type.rounded(x));
+            layer.bias.iter_mut().for_each(|bias| bias.mapv_inplace(|x| layer_type.rounded(x)));
+        }
+        assert_eq!(kept.dense, expected, "{dtype}");
+        assert_eq!(kept.dense == read.dense, layer_type == WeightType::F32);
+    }
+    let mut beyond = read.clone();
+    beyond.dense[1].weight[[0, 0]] = 1e6;
+    let error = beyond.keep_as("f16".parse().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("weight dense 1.weight") && error.contains("beyond f16"), "{error}");
     // What decides the vectors decides the fingerprint.
     let mut other = read.clone();
     other.dense[1].activation = DenseActivation::Relu;

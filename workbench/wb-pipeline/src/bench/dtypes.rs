@@ -6,7 +6,7 @@ use wb_core::{
     Encoder as _, Progress,
     records::outcome::{CONTESTANT_SETTING, ContestantOutcome},
 };
-use wb_encoder::{BiEncoder, DeviceConfig, MemoryType};
+use wb_encoder::{BiEncoder, DeviceConfig, MemoryType, dense::DenseLayer};
 
 use crate::{device, output};
 
@@ -61,9 +61,19 @@ impl OwnWeights<'_> {
     }
 }
 
-/// Bytes that an encoder's weights take.
+/// Refuses types that the encoder's weights cannot be kept in.
+pub fn check(encoder: &BiEncoder, dtypes: &[MemoryType]) -> Result<()> {
+    if dtypes.is_empty() {
+        return Ok(());
+    }
+    let folder = encoder.to_folder();
+    Ok(dtypes.iter().try_for_each(|dtype| folder.check_memory_type(*dtype))?)
+}
+
+/// Bytes that an encoder's weights take, layers after the pooling among them.
 fn memory(encoder: &BiEncoder) -> usize {
-    encoder.backbone().parameters().iter().map(|parameter| parameter.values.memory()).sum()
+    let of_backbone = encoder.backbone().parameters().iter().map(|parameter| parameter.values.memory());
+    of_backbone.chain(encoder.settings().dense.iter().map(DenseLayer::memory)).sum()
 }
 
 /// Prints what each type costs and saves.

@@ -43,23 +43,23 @@ pub struct MeasuredBenchmark {
 /// A benchmark's name in YAML.
 pub fn name_of(benchmark: &BenchmarkConfig) -> &'static str {
     let name = benchmark.benchmark().card().name;
-    debug_assert!(NAMES.contains(&name));
+    assert!(NAMES.contains(&name));
     name
 }
 
-/// Measures all that is not measured yet.
+/// Measures all that is not measured yet; `untrained` is the encoder before training, where that is a contestant.
 pub fn bench(
     experiment: &Experiment,
     data: &ExperimentPairs,
     run: &mut OpenRun,
-    untrained: Folder,
+    untrained: Option<Folder>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<MeasuredBenchmark>> {
     let mut encoders = Encoders {
         experiment,
         documents: experiment.bench.documents.as_ref().map(Documents::load).transpose()?,
         run_encoder: run.dir.encoder(),
-        untrained: Some(untrained),
+        untrained,
         opened: [None, None],
     };
     // Neither changes from one benchmark to the next.
@@ -286,7 +286,7 @@ impl Encoders<'_> {
                     Folder::read(&self.run_encoder)?
                 }
                 (false, Some(folder)) => folder,
-                (false, None) => anyhow::bail!("the untrained encoder was taken twice"),
+                (false, None) => anyhow::bail!("the untrained encoder was not kept, or taken twice"),
             };
             let name = if trained { "trained" } else { "untrained" };
             self.opened[slot] = Some(BiEncoder::open_frozen(folder, &device)?.named(name));

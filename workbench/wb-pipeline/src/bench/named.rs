@@ -80,20 +80,17 @@ impl NamedBenchmarks<'_> {
     pub fn measure(&self, progress: &mut dyn FnMut(Progress)) -> Result<NamedOutcomes<'_>> {
         let (encoder, run) = (self.contestants.encoder.as_ref(), self.contestants.run.as_ref());
         let (mut outcomes, mut compressed, mut compared) = (Vec::new(), Vec::new(), Vec::new());
-        for (benchmark, folder) in self.benchmarks.iter().zip(self.folders) {
-            let pairs = self.pairs(benchmark, run.map(|run| &run.folder), progress)?;
-            let dataset = match (&pairs, folder) {
-                (Some(pairs), _) => BenchmarkData::Pairs(pairs),
-                (None, Some(folder)) => BenchmarkData::Folder(folder),
-                (None, None) => bail!("{} needs its data: --dataset DIR", name_of(benchmark)),
-            };
-            let plan = benchmark.benchmark().plan(dataset)?;
-            for note in &plan.not_run {
-                output::note(format!("not run: {}: {}", note.id, note.reason));
-            }
+        // What cannot be measured is told before anything is.
+        if let Some(encoder) = encoder {
+            dtypes::check(encoder, self.dtypes)?;
+        }
+        if let (Some(encoder), Some(_)) = (encoder, self.token_index) {
+            wb_bench::check_compressible(encoder)?;
+        }
+        let plans = self.plans(progress)?;
+        for (benchmark, plan) in self.benchmarks.iter().zip(plans) {
             let over = match (encoder, self.documents) {
                 (Some(encoder), Some(documents)) => {
-                    documents.check(&plan.texts)?;
                     let over = documents.over(encoder)?;
                     let name = documents.name_over(encoder);
                     Some(over.named(name))
@@ -132,7 +129,7 @@ impl NamedBenchmarks<'_> {
                 };
                 if let Some(path) = self.trec {
                     let scorer = reranked.as_ref().unwrap_or(&scorer);
-                    let (protocol, queries) = wb_bench::write_trec(&plan, scorer, path)?;
+                    let (protocol, queries) = wb_bench::write_trec(&plan, scorer, path, progress)?;
                     output::note(format!("{}: {queries} queries of {protocol}", path.display()));
                 }
                 if let Some(config) = self.token_index {
@@ -164,6 +161,33 @@ impl NamedBenchmarks<'_> {
         Ok(NamedOutcomes { outcomes, compressed, compared, measured: self })
     }
 
+    /// Reads every benchmark's data, and refuses what is asked of it and cannot be done with it.
+    fn plans(&self, progress: &mut dyn FnMut(Progress)) -> Result<Vec<BenchmarkPlan>> {
+        let run = self.contestants.run.as_ref().map(|run| &run.folder);
+        let mut plans = Vec::new();
+        for (benchmark, folder) in self.benchmarks.iter().zip(self.folders) {
+            let pairs = self.pairs(benchmark, run, progress)?;
+            let dataset = match (&pairs, folder) {
+                (Some(pairs), _) => BenchmarkData::Pairs(pairs),
+                (None, Some(folder)) => BenchmarkData::Folder(folder),
+                (None, None) => bail!("{} needs its data: --dataset DIR", name_of(benchmark)),
+            };
+            let plan = benchmark.benchmark().plan(dataset)?;
+            for note in &plan.not_run {
+                output::note(format!("not run: {}: {}", note.id, note.reason));
+            }
+            if let (Some(_), Some(documents)) = (&self.contestants.encoder, self.documents) {
+                documents.check(&plan.texts)?;
+            }
+            let wanted = [("--rerank", self.reranking.is_some()), ("--trec", self.trec.is_some())];
+            if let Some((option, _)) = wanted.iter().find(|(_, wanted)| *wanted && !plan.ranks_a_pool()) {
+                bail!("{option}: no protocol of {} that can be run here ranks a whole pool", plan.card.name);
+            }
+            plans.push(plan);
+        }
+        Ok(plans)
+    }
+
     /// Measures a contestant whose first documents are reranked; what it cannot be measured on is told.
     fn rerank(
         &self,
@@ -176,9 +200,6 @@ impl NamedBenchmarks<'_> {
         let mut outcome = wb_bench::run(plan, reranked, settings, options, progress)?;
         for note in outcome.not_run.iter().skip(plan.not_run.len()) {
             output::note(format!("not run: {}: {}", note.id, note.reason));
-        }
-        if outcome.protocols.is_empty() {
-            bail!("--rerank: no protocol of {} ranks a whole pool, so there is nothing to rerank", plan.card.name);
         }
         let new = before.warnings.iter().filter(|warning| !outcome.warnings.contains(warning)).cloned();
         let of_training: Vec<String> = new.filter(|warning| warning.starts_with("not compared")).collect();

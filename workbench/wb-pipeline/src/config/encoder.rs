@@ -31,7 +31,8 @@ pub struct EncoderConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pooling: Option<Pooling>,
     /// Lets the tokens of a decoder (Qwen2, Qwen3, Gemma 3) see those after them too, as LLM2Vec does, or not. It is
-    /// exported as what it is. Without it, the model's own.
+    /// exported as what it is, which transformers reads of a Qwen from 5.2 on and of a Gemma from 4.57 on; not as PEFT's
+    /// adapters, whose base model does not say so. Without it, the model's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bidirectional: Option<bool>,
     /// One vector for each token in place of one for the text; needs `train.similarity: maxsim` or `xtr`. A folder that

@@ -1,6 +1,7 @@
 //! Checks of a YAML: the values of each section that is there, and sections that do not suit each other.
 
 use wb_core::{Error, Result};
+use wb_encoder::train::interpolate::refused_with_dora;
 use wb_retrieval::mining::MiningConfig;
 use wb_synth::annotate::EmbedText;
 
@@ -18,6 +19,7 @@ impl Experiment {
         self.validate_similarity()?;
         self.validate_pair_reading()?;
         self.validate_refresh()?;
+        self.validate_interpolation()?;
         if let Some(names) = self.data.as_ref().and_then(|data| data.dataset_names()) {
             self.train.check_datasets(&names)?;
         }
@@ -131,6 +133,17 @@ impl Experiment {
         Err(Error::value("train.similarity", message).with_hint(hint))
     }
 
+    /// Refuses a share of weights whose rows' lengths are learned.
+    fn validate_interpolation(&self) -> Result<()> {
+        let lora = self.encoder.as_ref().and_then(|encoder| encoder.lora.as_ref());
+        match self.train.interpolate {
+            share if share < 1.0 && lora.is_some_and(|lora| lora.use_dora) => {
+                Err(refused_with_dora(share, "encoder.lora.use_dora"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Hard negatives can be mined again only of pairs in memory, by the encoder's own vectors.
     fn validate_refresh(&self) -> Result<()> {
         if self.train.refresh.is_none() {
@@ -160,4 +173,25 @@ pub fn check_name(name: &str) -> Result<()> {
         return Err(Error::value("name", message));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dora_and_a_share_of_its_weights_are_refused_where_both_are_read() {
+        let of = |lora: &str, share: &str| {
+            let json = format!(
+                r#"{{"name": "x", "encoder": {{"model": {{"pretrained": "bert"}}, "lora": {lora}}}, "train": {{"interpolate": {share}}}}}"#
+            );
+            serde_json::from_str::<Experiment>(&json).unwrap().validate()
+        };
+        let error = of(r#"{"use_dora": true}"#, "0.5").unwrap_err();
+        let expected = "train.interpolate: got 0.5, expected 1 with DoRA: the rows that `encoder.lora.use_dora` scales";
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.hint().unwrap().starts_with("train.interpolate=1"));
+        of(r#"{"use_dora": true}"#, "1.0").unwrap();
+        of("{}", "0.5").unwrap();
+    }
 }

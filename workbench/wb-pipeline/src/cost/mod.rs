@@ -26,7 +26,10 @@ use self::{
     probe::Rates,
 };
 use super::{device, encoder, steps::PlannedTraining};
-use crate::{config::Experiment, output};
+use crate::{
+    config::{ContestantName, Experiment},
+    output,
+};
 
 /// Facts about an experiment's data before its cost is reckoned.
 #[derive(Clone, Copy)]
@@ -83,6 +86,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
         negatives: planning.work.training.as_ref().map_or(0, TrainingWork::most_negatives),
         threads: rayon::current_num_threads(),
         is_cpu,
+        untrained: experiment.bench.contestants.contains(&ContestantName::Untrained),
     };
     let memory = memory::memory(&folder, &experiment.train, setting);
     let mut cost = ExperimentCost {

@@ -40,7 +40,7 @@ pub struct Encode {
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
     /// Type of the weights in memory, instead of the folder's: f32, f16, bf16, or int8 with a scale for each output of a
-    /// linear layer; `wb bench NAME --compare-dtype` measures what it costs.
+    /// linear layer; `wb bench NAME --compare-dtype` measures what it costs. On the processor alone.
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<MemoryType>,
     /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.

@@ -7,6 +7,7 @@ use wb_pipeline::{
     bench::NamedBenchmarks,
     config::DocumentsConfig,
     contestants::{Contestants, WantedContestants},
+    device,
     documents::Documents,
     encoder, external, manifest, mine,
 };
@@ -42,6 +43,9 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     let token_index = arguments.token_index.map(|bits| TokenIndexConfig { bits, ..TokenIndexConfig::default() });
     if let Some(config) = &token_index {
         config.validate("--token-index")?;
+    }
+    if !arguments.compare_dtype.is_empty() {
+        device::require_processor(arguments.device, "--compare-dtype")?;
     }
     let documents = documents(arguments)?;
     let reranker = match &arguments.rerank {

@@ -64,6 +64,15 @@ fn a_decoder_is_trained_and_exported_as_what_it_is() {
                 assert!((found - expected).abs() < 1e-5, "{out}: {found} {expected}");
             }
         }
+        // PEFT computes adapters over the base model, which is causal.
+        let peft = ["export", run, "--format", "peft", "--out", &format!("out-{run}-peft")];
+        match run {
+            "both" => {
+                has(&sandbox.refuses(&peft), &["the tokens of", "encoder.bidirectional", "--format st6"]);
+                assert!(!sandbox.path("out-both-peft").exists());
+            }
+            _ => _ = sandbox.succeeds(&peft),
+        }
         let config = sandbox.json(&format!("out-{run}-st/config.json"));
         assert_eq!(config.get("is_causal").map(|value| value == true), (run == "both").then_some(false));
         all.push(own);

@@ -66,5 +66,21 @@ fn vectors_are_made_with_fewer_bits() {
     sandbox.succeeds(&["train", "tiny.yaml", "name=bag"]);
     let refused =
         sandbox.refuses(&["encode", "--encoder", "bag", "--in", "texts.txt", "--out", "bag.jsonl", "--dtype", "int8"]);
-    has(&refused, &["has no linear layers, expected some to keep in int8", "f16 and bf16 fit any encoder"]);
+    let words = ["has no linear layers, expected some to keep in int8", "f16 and bf16 fit any encoder"];
+    has(&refused, &words);
+    // Before anything is read that it would be measured on.
+    let bench = ["bench", "pairs", "--dataset", "nowhere.jsonl", "--encoder", "bag", "--compare-dtype", "bf16,int8"];
+    sandbox.refuses_with(&bench, &words);
+}
+
+/// Another device has its weights as floats, whatever they are here.
+#[test]
+fn types_in_memory_are_the_processors_alone() {
+    let sandbox = project();
+    sandbox.write("texts.txt", "sort a list");
+    let encode = ["encode", "--encoder", "bert", "--in", "texts.txt", "--out", "out.jsonl", "--device", "cuda"];
+    let expected = ["is for the processor, and cuda keeps all weights as 32-bit floats", "--device cpu"];
+    sandbox.refuses_with(&[&encode[..], &["--dtype", "int8"]].concat(), &expected);
+    let bench = ["bench", "pairs", "--dataset", "held.jsonl", "--encoder", "bert", "--device", "cuda"];
+    sandbox.refuses_with(&[&bench[..], &["--compare-dtype", "int8"]].concat(), &expected);
 }

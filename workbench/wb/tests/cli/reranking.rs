@@ -93,3 +93,24 @@ fn what_cannot_be_reranked_is_told_before_anything_is_computed() {
     sandbox.refuses_with(&sql, &["--rerank is for benchmarks of retrieval: spider judges the SQL"]);
     assert_eq!(sandbox.listing(), before);
 }
+
+/// The benchmark after the one that can be reranked: nothing is scored for the first either.
+#[test]
+fn a_later_benchmark_without_a_pool_is_told_before_the_first_is_measured() {
+    let sandbox = project();
+    sandbox.succeeds(&["train", "tiny.yaml", "train.epochs=1"]);
+    let annotated = "datasets/external/codesearchnet/annotated";
+    let function = json!({ "id": "f", "language": "ruby", "url": "https://example.org/f", "code": "def read" });
+    sandbox.write(&format!("{annotated}/corpus.jsonl"), format!("{function}\n"));
+    let rows = "Language,Query,GitHubUrl,Relevance\nRuby,read a file,https://example.org/f,3\n";
+    sandbox.write(&format!("{annotated}/annotationStore.csv"), rows);
+    sandbox.write(&format!("{annotated}/queries.csv"), "query\nread a file\n");
+    let both = ["bench", "pairs", "codesearchnet", "--retriever", "bm25"];
+    sandbox.succeeds(&both);
+    let before = sandbox.listing();
+    for more in [["--rerank", "cross"], ["--trec", "out.trec"]] {
+        let expected = format!("{}: no protocol of codesearchnet that can be run here ranks a whole pool", more[0]);
+        sandbox.fails_with(&[&both[..], &more].concat(), &[&expected]);
+    }
+    assert_eq!(sandbox.listing(), before);
+}

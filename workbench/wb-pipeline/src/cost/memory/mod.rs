@@ -5,7 +5,11 @@
 
 use std::collections::HashSet;
 
-use wb_encoder::{Architecture, Folder, Parameter, lora, train::TrainConfig};
+use wb_encoder::{
+    Architecture, Folder, Parameter, lora,
+    native::{BLOCK, WHOLE},
+    train::TrainConfig,
+};
 
 use super::lengths::Lengths;
 
@@ -46,6 +50,8 @@ pub struct Setting {
     pub threads: usize,
     /// True where the processor trains.
     pub is_cpu: bool,
+    /// True where the encoder before training is kept, to be measured too.
+    pub untrained: bool,
 }
 
 impl MemoryCost {
@@ -59,7 +65,9 @@ impl MemoryCost {
 pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryCost {
     let parameters: Vec<&Parameter> = folder.model.parameters.iter().collect();
     let (all, trainable) = folder.model.parameters.counts();
-    let moments = 3 + usize::from(train.ema > 0.0) + usize::from(train.interpolate < 1.0);
+    // What does not train is the same memory before training and after it.
+    let moments =
+        3 + usize::from(train.ema > 0.0) + usize::from(train.interpolate < 1.0) + usize::from(setting.untrained);
     let layers = Layers::of(&folder.model.architecture, &parameters);
     let Lengths { query, document, .. } = setting.lengths;
     let (pairs, documents) = (train.batch.pairs as f64, (train.batch.pairs * (1 + setting.negatives)) as f64);
@@ -67,23 +75,26 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
     let tokens = if together { documents * (query + document) } else { pairs * query + documents * document };
     let part = part_tokens(train, tokens, (pairs + documents).max(1.0));
     // A token's attention reaches over its own text: the mean over tokens, not over texts.
-    let length = match together {
-        true => query + document,
-        false => (pairs * query * query + documents * document * document) / tokens.max(1.0),
+    let mean_of = |of: &dyn Fn(f64) -> f64| match together {
+        true => of(query + document),
+        false => (pairs * query * of(query) + documents * document * of(document)) / tokens.max(1.0),
     };
     let (copies, kept, buffers) = match setting.is_cpu {
         true => {
-            let kept = part * layers.kept_on_cpu(length, train.gradient_checkpointing);
-            // Not more groups at once than there are.
-            let threads = (setting.threads as f64).min((part / GROUP_TOKENS).ceil().max(1.0));
+            let kept = part * layers.kept_on_cpu(mean_of(&kept_keys), train.gradient_checkpointing);
+            let longest = query.max(document);
+            // Not more groups at once than there are; a long one's blocks are the work of all threads.
+            let groups = (setting.threads as f64).min((part / GROUP_TOKENS).ceil().max(1.0));
+            let in_blocks = if longest > WHOLE as f64 { setting.threads as f64 } else { groups };
             let group = GROUP_TOKENS + document;
             (
                 bytes_of_copies_on_cpu(&folder.model.architecture, &parameters),
                 kept,
-                threads * group * layers.buffer(train.gradient_checkpointing),
+                groups * group * layers.buffer(train.gradient_checkpointing) + in_blocks * layers.scores(longest),
             )
         }
         false => {
+            let length = mean_of(&|length| length);
             let padded = (length / BUCKET).ceil() * BUCKET;
             let share = if length > 0.0 { padded / length } else { 1.0 };
             (FLOAT * (all + trainable) as f64, part * share * layers.kept_on_device(padded), 0.0)
@@ -110,6 +121,11 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
 fn part_tokens(train: &TrainConfig, tokens: f64, texts: f64) -> f64 {
     let limit = |most: usize| if most == 0 { f64::INFINITY } else { most as f64 };
     tokens.min(limit(train.batch.micro_tokens)).min(limit(train.batch.micro_texts) * tokens / texts)
+}
+
+/// Probabilities of one head that the processor keeps of a token of a text of this length.
+fn kept_keys(length: f64) -> f64 {
+    if length > WHOLE as f64 { 0.0 } else { length }
 }
 
 /// The sizes of a transformer's layers, as numbers to count with.
@@ -159,19 +175,20 @@ impl Layers {
         }
     }
 
-    /// Numbers of a layer's tape for a token of a text of so many: query, key and value, the heads' probabilities, their
-    /// outputs, two normalizations and the input of the activation.
-    fn tape(&self, length: f64) -> f64 {
+    /// Numbers of a layer's tape for a token of which each head keeps so many probabilities: query, key and value, those
+    /// probabilities, the heads' outputs, two normalizations and the input of the activation.
+    fn tape(&self, keys: f64) -> f64 {
         let norms = 2.0 * (self.hidden + 1.0) + self.other_norms;
-        self.projections + self.heads * length + self.context + norms + self.wide
+        self.projections + self.heads * keys + self.context + norms + self.wide
     }
 
-    /// Numbers that the processor keeps of a token. A bag keeps each token's id and share.
-    fn kept_on_cpu(&self, length: f64, checkpointing: bool) -> f64 {
+    /// Numbers that the processor keeps of a token, `keys` probabilities of each head among them. A bag keeps each
+    /// token's id and share.
+    fn kept_on_cpu(&self, keys: f64, checkpointing: bool) -> f64 {
         if self.count == 0.0 {
             return 2.0;
         }
-        let layer = if checkpointing { self.hidden } else { self.tape(length) };
+        let layer = if checkpointing { self.hidden } else { self.tape(keys) };
         self.norm + self.count * layer
     }
 
@@ -180,6 +197,13 @@ impl Layers {
     fn buffer(&self, checkpointing: bool) -> f64 {
         let tape = if checkpointing { self.tape(GROUP_TOKENS) } else { 0.0 };
         3.0 * self.hidden + self.projections + self.queries + 2.0 * self.wide + tape
+    }
+
+    /// Numbers of one thread's buffers for the scores of one head: probabilities, those after dropout and their gradient,
+    /// of a text as a whole or of a block of it.
+    fn scores(&self, length: f64) -> f64 {
+        let queries = if length > WHOLE as f64 { BLOCK as f64 } else { length };
+        if self.count == 0.0 { 0.0 } else { 3.0 * queries * length }
     }
 
     /// Numbers that burn's graph keeps of a padded token: the results of a layer's operations, sixteen as wide as the

@@ -1,5 +1,5 @@
-//! Memory of known sizes, reckoned by hand. The same sums stand in `wb-encoder/src/native/*/mod.rs`, where they are held
-//! to what the tapes really hold: so they agree to the byte for texts of one length.
+//! Memory of known sizes, reckoned by hand. The same sums stand in `wb-encoder/src/native/stack/tests.rs`, where they are
+//! held to what the tapes really hold: so they agree to the byte for texts of one length, long ones too.
 
 use wb_core::Seed;
 use wb_encoder::{
@@ -57,8 +57,12 @@ fn train(json: &str) -> TrainConfig {
 
 /// Texts of 128 tokens, all of one length.
 fn setting(negatives: usize) -> Setting {
-    let lengths = Lengths { query: 128.0, document: 128.0, assumed: false };
-    Setting { lengths, negatives, threads: 2, is_cpu: true }
+    of_length(128.0, negatives)
+}
+
+fn of_length(length: f64, negatives: usize) -> Setting {
+    let lengths = Lengths { query: length, document: length, assumed: false };
+    Setting { lengths, negatives, threads: 2, is_cpu: true, untrained: false }
 }
 
 #[test]
@@ -86,6 +90,31 @@ fn activations_of_a_t5_are_those_that_its_tape_holds() {
     }
 }
 
+/// What attention keeps does not grow with the square of a text that is taken in blocks; its buffers are those of blocks.
+#[test]
+fn long_texts_keep_no_probabilities() {
+    let plain = train(r#"{"batch": {"pairs": 2}}"#);
+    let of = |length: f64| memory(&folder(bert()), &plain, of_length(length, 0));
+    let layer = |keys: f64| 3.0 * 384.0 + 12.0 * keys + 384.0 + 2.0 * 385.0 + 1536.0;
+    assert_eq!(of(512.0).kept, 4.0 * 2048.0 * (385.0 + 6.0 * layer(512.0)));
+    assert_eq!(of(600.0).kept, 4.0 * 2400.0 * (385.0 + 6.0 * layer(0.0)));
+    // Two threads' groups: three streams, projections, context and the wide layer twice; and a head's scores three times.
+    let buffer = 3.0 * 384.0 + 3.0 * 384.0 + 384.0 + 2.0 * 1536.0;
+    assert_eq!(of(512.0).buffers, 4.0 * 2.0 * ((256.0 + 512.0) * buffer + 3.0 * 512.0 * 512.0));
+    assert_eq!(of(600.0).buffers, 4.0 * 2.0 * ((256.0 + 600.0) * buffer + 3.0 * 256.0 * 600.0));
+    // burn builds the whole square.
+    let on_device = |length: f64| {
+        let setting = Setting { is_cpu: false, ..of_length(length, 0) };
+        memory(&folder(bert()), &plain, setting).kept / length
+    };
+    assert!(on_device(1024.0) > 1.5 * on_device(512.0));
+    // Short queries keep theirs beside long documents.
+    let lengths = Lengths { query: 100.0, document: 900.0, assumed: false };
+    let mixed = memory(&folder(bert()), &plain, Setting { lengths, ..setting(0) }).kept;
+    let expected = 4.0 * (200.0 * (385.0 + 6.0 * layer(100.0)) + 1800.0 * (385.0 + 6.0 * layer(0.0)));
+    assert!((mixed - expected).abs() < 1.0, "{mixed} {expected}");
+}
+
 /// Memory of a part alone, by whichever limit comes first; the batch's vectors and scores stay.
 #[test]
 fn gradient_caching_keeps_a_part() {
@@ -108,6 +137,8 @@ fn weights_count_four_times_where_they_train() {
     assert_eq!(all, trainable);
     assert_eq!(of("{}"), 4.0 * 4.0 * all as f64);
     assert_eq!(of(r#"{"ema": 0.99}"#), 4.0 * 5.0 * all as f64);
+    let measured = Setting { untrained: true, ..setting(0) };
+    assert_eq!(memory(&folder(bert()), &train("{}"), measured).weights, 4.0 * 5.0 * all as f64);
     let mut adapted = folder(bert());
     adapted.attach(&LoraConfig::default(), Seed(2)).unwrap();
     let (all, trainable) = adapted.model.parameters.counts();
