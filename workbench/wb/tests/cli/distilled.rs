@@ -49,12 +49,8 @@ fn a_small_bag_follows_a_teacher_whose_vectors_are_longer() {
         let [before, after] = first_and_last(&sandbox, &run, "loss");
         assert!(after < 0.6 * before, "{by}: loss {before}, {after}");
         assert!(run.join("teacher-components.safetensors").is_file());
-        assert_eq!(
-            sandbox.json(&run.join("manifest.json"))["fingerprints"]["teacher"].as_str().map(str::len),
-            Some(64)
-        );
+        assert!(sandbox.json(&run.join("manifest.json"))["fingerprints"]["teacher"].is_string());
     }
-    // What it says is near what the teacher says, through the components.
     sandbox.notes(&[&FOLLOW[..], &["name=by-cosine"]].concat(), &["training: unchanged"]);
 }
 
@@ -130,7 +126,6 @@ fn a_run_with_a_teacher_that_is_killed_ends_in_the_same_bytes() {
     use crate::killed::{assert_same, result};
     let sandbox = project();
     sandbox.golden_encoder("tiny-bert", "bert");
-    // A transformer as the teacher, and another as the student: a step takes long enough to fall into it.
     let arguments = |runs: &'static str| {
         let more = [
             "train.loss={matryoshka: {dims: [8, 4], loss: {distill_embeddings: {teacher: bert}}}}",
@@ -155,8 +150,13 @@ fn a_run_with_a_teacher_that_is_killed_ends_in_the_same_bytes() {
     };
     kill_once(&has_components);
     let written = fs::read(sandbox.only_run("runs").join("teacher-components.safetensors")).unwrap();
-    for checkpoints in [1, 3] {
-        kill_once(&|| sandbox.checkpoints("runs") > checkpoints);
+    let validations = || {
+        let runs = fs::read_dir(sandbox.path("runs")).into_iter().flatten().flatten();
+        let journals = runs.filter_map(|run| fs::read_to_string(run.path().join("validation.jsonl")).ok());
+        journals.map(|journal| journal.lines().count()).sum::<usize>()
+    };
+    for count in [2, 6] {
+        kill_once(&|| validations() >= count);
     }
     sandbox.succeeds(&arguments("runs"));
     let found = result(&sandbox.only_run("runs"));
