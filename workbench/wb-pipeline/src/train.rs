@@ -142,7 +142,7 @@ pub fn encoder(
                 config: &experiment.train,
                 pairs: data.train(),
                 seed: experiment.seed,
-                dim: untrained.dim(),
+                dim: settings.dim(),
                 file: &run.dir.teacher_components(),
             };
             if experiment.train.loss.needs().guide_dim {
