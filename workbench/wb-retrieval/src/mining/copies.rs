@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn similarity_by_hand() {
         // Seven tokens are three runs; the other text shares the first two of its own three: 2 / 4.
-        let text = |at: usize| ["a b c d e f g", "a b c d e f h", "", "x", "x y", "(a) b c d e f g"][at].to_owned();
+        let text = |at: usize| ["a b c d e f g", "a b c d e f h", " ", "x", "x y", "(a) b c d e f g"][at].to_owned();
         let pairs: Vec<Pair> = (0..6)
             .map(|at| Pair { id: at.to_string(), anchor: at.to_string(), positive: text(at), ..Pair::default() })
             .collect();

@@ -121,6 +121,23 @@ fn timeless(name: &Path, bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// Runs a training in `reference/`, and once more in `runs/`, killed at its first checkpoint and at its third: both have to
+/// end in the same bytes. Gives the run.
+pub fn killed_ends_in_the_same_bytes(sandbox: &Sandbox, arguments: &[&str]) -> PathBuf {
+    sandbox.succeeds(&[arguments, &["--runs", "reference"]].concat());
+    let reference = result(&sandbox.only_run("reference"));
+    for checkpoints in [0, 2] {
+        let mut child = sandbox.start(arguments);
+        sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > checkpoints);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "it was over before it was killed");
+    }
+    sandbox.succeeds(arguments);
+    let run = sandbox.only_run("runs");
+    assert_same(&reference, &result(&run), 2);
+    run
+}
+
 pub fn assert_same(reference: &BTreeMap<String, Vec<u8>>, found: &BTreeMap<String, Vec<u8>>, kills: usize) {
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(found), names(reference), "after {kills} kills");

@@ -6,10 +6,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{
-    killed::{assert_same, result},
-    sandbox::Sandbox,
-};
+use crate::{killed::killed_ends_in_the_same_bytes, sandbox::Sandbox};
 
 /// Keys with less than in the file; all other keys are the file's.
 const SMALLER: [&str; 14] = [
@@ -84,17 +81,7 @@ fn the_check_says_what_would_be_done() {
 fn it_trains_and_a_killed_run_ends_in_the_same_bytes() {
     let sandbox = sandbox();
     let validate = "train.validate.every={steps: 3}";
-    sandbox.succeeds(&arguments("run", &[validate, "--runs", "reference"]));
-    let reference = sandbox.only_run("reference");
-    for checkpoints in [0, 2] {
-        let mut child = sandbox.start(&arguments("run", &[validate]));
-        sandbox.wait_for("checkpoint", || sandbox.checkpoints("runs") > checkpoints);
-        child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().code(), None, "it was over before it was killed");
-    }
-    sandbox.succeeds(&arguments("run", &[validate]));
-    let run = sandbox.only_run("runs");
-    assert_same(&result(&reference), &result(&run), 2);
+    let run = killed_ends_in_the_same_bytes(&sandbox, &arguments("run", &[validate]));
 
     // What the file asks for is what happened.
     let steps = sandbox.lines(&run.join("metrics.jsonl"));

@@ -90,7 +90,7 @@ fn activations_of_a_t5_are_those_that_its_tape_holds() {
     }
 }
 
-/// What attention keeps does not grow with the square of a text that is taken in blocks; its buffers are those of blocks.
+/// Numbers that attention keeps do not grow with the square of a text that is taken in blocks; its buffers are those of blocks.
 #[test]
 fn long_texts_keep_no_probabilities() {
     let plain = train(r#"{"batch": {"pairs": 2}}"#);
