@@ -82,7 +82,7 @@ impl ScoreHead {
                 InnerActivation::Gelu => activate(&mut last, &dense, Activation::Gelu),
             }
             if let Some(norm) = &inner.norm {
-                let (weight, shift) = weights.norm(norm, hidden)?;
+                let (weight, shift) = (weights.get(&norm.name, "weight")?, weights.shift(norm, hidden)?);
                 add_and_normalize(
                     &mut last,
                     &[],
@@ -131,7 +131,7 @@ impl ScoreHead {
             return Ok(at_states);
         };
         if let Some(norm) = &inner.norm {
-            let (weight, _) = weights.norm(norm, hidden)?;
+            let weight = weights.get(&norm.name, "weight")?;
             let (mut at_weight, mut at_shift) = (vec![0.0; hidden], vec![0.0; hidden]);
             normalize_backward(&mut at, &tape.normalized, &weight, Some((&mut at_weight, &mut at_shift)));
             weights.add(gradients, &norm.name, "weight", |sum| vector::add_scaled(sum, 1.0, &at_weight))?;
@@ -185,10 +185,9 @@ impl<'a> Weights<'a> {
         Ok(self.parameters.at(self.place(module, part)?).values.floats())
     }
 
-    /// Weight and shift of a normalization; zeros where it has no shift.
-    fn norm(&self, norm: &InnerNorm, hidden: usize) -> Result<(Cow<'a, [f32]>, Cow<'a, [f32]>)> {
-        let shift = if norm.shift { self.get(&norm.name, "bias")? } else { vec![0.0; hidden].into() };
-        Ok((self.get(&norm.name, "weight")?, shift))
+    /// The shift of a normalization; zeros where it has none.
+    fn shift(&self, norm: &InnerNorm, hidden: usize) -> Result<Cow<'a, [f32]>> {
+        if norm.shift { self.get(&norm.name, "bias") } else { Ok(vec![0.0; hidden].into()) }
     }
 
     /// Lets `add` add to a weight's gradient, where it trains.

@@ -160,7 +160,8 @@ impl Needs {
         {
             let message = format!("has no hard negative, as {count} of {pairs} pairs, and `{}` needs one", self.loss);
             return Err(Error::data(format!("pair {}", id(pair)?), message).with_hint(
-                "mine hard negatives first, or take `loss: { mnrl: {} }`; `train.negatives` must not be 0",
+                "mine hard negatives first, with `negatives.fill: true` where a margin leaves pairs none, or take \
+                 `loss: { mnrl: {} }`; `train.negatives` must not be 0",
             ));
         }
         if self.scores

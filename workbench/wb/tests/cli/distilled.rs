@@ -94,8 +94,8 @@ fn texts_without_labels_train_beside_pairs_and_alone() {
     let alone = format!("data.sources=[{texts}]");
     let alone = [&FOLLOW[..], &[&alone, "name=alone", "train.batch.pairs=1"]].concat();
     sandbox.fails_with(&alone, &["train.keep: `best` needs validation pairs", "hint: train.keep=last"]);
-    sandbox.succeeds(&[&alone[..], &["train.keep=last"]].concat());
-    let steps = sandbox.lines(&run_of(&sandbox, "alone").join("metrics.jsonl"));
+    sandbox.succeeds(&[&alone[..], &["train.keep=last", "name=lonely"]].concat());
+    let steps = sandbox.lines(&run_of(&sandbox, "lonely").join("metrics.jsonl"));
     let loss = |steps: &[serde_json::Value]| steps.iter().map(|step| step["loss"].as_f64().unwrap()).sum::<f64>();
     assert_eq!(steps.len(), 720);
     assert!(loss(&steps[660..]) < 0.3 * loss(&steps[..60]), "{} {}", loss(&steps[660..]), loss(&steps[..60]));
