@@ -60,6 +60,7 @@ impl TokenBatch {
     }
 
     /// Type of each token of a text; empty where all are 0.
+    #[cfg(feature = "burn")]
     pub(crate) fn types_of(&self, text: usize) -> &[u32] {
         if self.types.is_empty() { &[] } else { &self.types[self.offsets[text]..self.offsets[text + 1]] }
     }
