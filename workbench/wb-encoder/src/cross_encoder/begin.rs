@@ -82,8 +82,7 @@ impl Folder {
         self.prompts = Prompts::default();
         self.normalize = false;
         self.pair_reading = Some(PairReading { template, head: scored.head, activation });
-        let most = self.model.architecture.max_tokens().unwrap_or(MOST_TOKENS).min(MOST_TOKENS);
-        self.max_tokens = MaxTokens::both(most);
+        self.max_tokens = MaxTokens::both(self.model.architecture.max_tokens().unwrap_or(MOST_TOKENS));
         Ok(())
     }
 

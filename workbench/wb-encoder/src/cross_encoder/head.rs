@@ -140,7 +140,6 @@ impl ScoreHead {
             }
         }
         match inner.activation {
-            // What tanh gave is what the last layer took: no normalization stands between them.
             InnerActivation::Tanh => at.iter_mut().zip(&tape.dense).for_each(|(g, x)| {
                 let u = x.tanh();
                 *g *= 1.0 - u * u;
@@ -197,5 +196,34 @@ impl<'a> Weights<'a> {
             add(gradients.at_mut(place));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::arr2;
+
+    use super::*;
+    use crate::parameters::Parameter;
+
+    /// Computed by hand: D·h + b = (0.5, −1), tanh of it (0.46211716, −0.76159416), and w·that + c =
+    /// 0.46211716 + 1.52318831 + 0.25.
+    #[test]
+    fn a_score_is_that_by_hand() {
+        let head = ScoreHead::of_first_token("pooler.dense", "classifier");
+        let weights = [vec![1.0, 0.0, 0.0, 2.0], vec![0.25, 0.0], vec![1.0, -2.0], vec![0.25]];
+        let mut parameters = Parameters::default();
+        for (spec, values) in head.weights(2).into_iter().zip(weights) {
+            parameters.insert(Parameter {
+                name: spec.name,
+                shape: spec.shape,
+                values: values.into(),
+                trainable: false,
+            });
+        }
+        let (numbers, _) = head.numbers(&parameters, arr2(&[[0.25, -0.5]]).view()).unwrap();
+        let of = |activation: ScoreActivation| activation.score(numbers[0]);
+        assert!((of(ScoreActivation::Identity) - 2.235_305_5).abs() < 1e-6);
+        assert!((of(ScoreActivation::Sigmoid) - 0.903_375_5).abs() < 1e-6);
     }
 }

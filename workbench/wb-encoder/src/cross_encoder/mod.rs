@@ -1,8 +1,8 @@
 //! Cross-encoders: a query and a document read together, `[CLS] query [SEP] document [SEP]`, to one score.
 //!
-//! What sentence-transformers' `CrossEncoder` (6.2) computes from transformers' `...ForSequenceClassification` with one
-//! label: a head ([`ScoreHead`](crate::models::ScoreHead)) on a state of any transformer here, and the folder's activation on its number, the
-//! logistic function where it names none. Too slow to rank a corpus with, and better than an encoder at ranking a few. It
+//! The arithmetic is that of sentence-transformers' `CrossEncoder` (6.2) on transformers' `...ForSequenceClassification`
+//! with one label: a head ([`ScoreHead`](crate::models::ScoreHead)) on a state of any transformer here, and the folder's
+//! activation on its number, the logistic function where it names none. Too slow to rank a corpus with, and better than an encoder at ranking a few. It
 //! is trained as encoders are, by losses on the scores of documents with their own anchors.
 
 mod begin;
