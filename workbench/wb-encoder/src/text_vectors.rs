@@ -51,7 +51,7 @@ impl<'a> TextVectors<'a> {
             let to = &mut values[starts[at] * dim..starts[at + 1] * dim];
             to.iter_mut().zip(rows).for_each(|(to, from)| *to = *from);
         };
-        for group in by_length(ids) {
+        for group in by_length(ids.iter().map(Vec::len)) {
             let batch = TokenBatch::new(group.iter().map(|at| ids[*at].as_slice()));
             let Some(late) = late else {
                 let rows = backbone.embed(&batch)?;
@@ -72,14 +72,16 @@ impl<'a> TextVectors<'a> {
     }
 }
 
-/// Positions of texts in groups of similar length, longest first, each of at most [`BATCH_TOKENS`] tokens (or one text).
-pub(crate) fn by_length(ids: &[Vec<u32>]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..ids.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(ids[*at].len()), *at));
+/// Positions of texts of these lengths in groups of similar length, longest first, each of at most [`BATCH_TOKENS`] tokens
+/// (or one text).
+pub(crate) fn by_length(lengths: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+    let lengths: Vec<usize> = lengths.collect();
+    let mut order: Vec<usize> = (0..lengths.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(lengths[*at]), *at));
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut tokens = 0;
     for at in order {
-        let own = ids[at].len().max(1);
+        let own = lengths[at].max(1);
         match groups.last_mut() {
             Some(group) if tokens + own <= BATCH_TOKENS => group.push(at),
             _ => {

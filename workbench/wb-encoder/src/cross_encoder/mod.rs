@@ -119,10 +119,8 @@ impl CrossEncoder {
         progress(Progress::new(STAGE, 0, all));
         for (number, window) in pairs.chunks(WINDOW).enumerate() {
             let tokens = self.tokenize(window)?;
-            let ids: Vec<Vec<u32>> = tokens.iter().map(|pair| pair.ids.clone()).collect();
-            for group in by_length(&ids) {
-                let pairs: Vec<PairTokens> = group.iter().map(|at| tokens[*at].clone()).collect();
-                let states = self.backbone.embed(&self.reading.batch(&pairs))?;
+            for group in by_length(tokens.iter().map(|pair| pair.ids.len())) {
+                let states = self.backbone.embed(&self.reading.batch(group.iter().map(|at| &tokens[*at])))?;
                 let (numbers, _) = self.reading.head.numbers(self.backbone.parameters(), states.view())?;
                 for (number_of_pair, at) in numbers.into_iter().zip(&group) {
                     let score = self.reading.activation.score(number_of_pair);

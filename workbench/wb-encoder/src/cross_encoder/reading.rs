@@ -44,10 +44,11 @@ impl PairReading {
     }
 
     /// Pairs as a model takes them.
-    pub fn batch(&self, pairs: &[PairTokens]) -> TokenBatch {
-        let batch = TokenBatch::new(pairs.iter().map(|pair| pair.ids.as_slice()));
+    pub fn batch<'t>(&self, pairs: impl IntoIterator<Item = &'t PairTokens, IntoIter: Clone>) -> TokenBatch {
+        let pairs = pairs.into_iter();
+        let batch = TokenBatch::new(pairs.clone().map(|pair| pair.ids.as_slice()));
         match self.tells_types() {
-            true => batch.with_types(pairs.iter().flat_map(|pair| &pair.types).copied().collect()),
+            true => batch.with_types(pairs.flat_map(|pair| &pair.types).copied().collect()),
             // Types that are all 0 are what a batch has without.
             false => batch,
         }

@@ -15,10 +15,9 @@ use crate::{
     cross_encoder::{PairReading, PairTemplate, ScoreActivation},
     error::Result,
     models::{
-        Architecture, HubKeys, Model, ScoreHead, ScoredAs, WeightSpec, fresh_weight,
+        Architecture, HubKeys, Model, ScoreHead, ScoredAs, WeightSpec, fresh_weights,
         score_head::{PREFIX, is_of_head},
     },
-    parameters::Parameters,
     pooling::Pooling,
     tokenizer::Tokenizer,
     weights::{self, Loaded},
@@ -69,13 +68,14 @@ pub(crate) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     check_modules(path)?;
     let of_head: HeadConfig = json(&config_file)?;
     let architecture = Architecture::from_hub(&config_file)?;
-    let scored = scored_as(&config_file, &architecture, &of_head)?;
+    let keys = HubKeys::read(&config_file)?;
+    let ScoredAs { head, .. } = scored_as(&keys, &architecture, &of_head)?;
     check_labels(&config_file, &of_head)?;
     let activation = activation(path, &of_head)?;
 
     let mut notes = Vec::new();
     let mut expected = architecture.weights();
-    expected.extend(scored.head.weights(architecture.dim()));
+    expected.extend(head.weights(architecture.dim()));
     let parameters = match fresh {
         None => {
             let rename = |name: &str| our_names(&architecture, &expected, name);
@@ -83,13 +83,7 @@ pub(crate) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
             note_names(&mut notes, "tensors not used", &ignored);
             parameters
         }
-        Some(seed) => {
-            let mut parameters = Parameters::default();
-            expected.iter().for_each(|spec| {
-                parameters.insert(fresh_weight(spec.clone(), seed));
-            });
-            parameters
-        }
+        Some(seed) => fresh_weights(expected, seed, keys.weight_type()?),
     };
     let (tokenizer, template) = tokenizer(path, &architecture, &mut notes)?;
     let max_tokens = max_tokens(path, &architecture, &mut notes)?;
@@ -97,8 +91,7 @@ pub(crate) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         let message = format!("cuts texts at {max_tokens} tokens, {} are special", template.special_tokens());
         return Err(model_error(path, message, "look at model_max_length in tokenizer_config.json"));
     }
-    let ScoredAs { head, .. } = scored;
-    let padding = HubKeys::read(&config_file)?.size_if("pad_token_id")?;
+    let padding = keys.size_if("pad_token_id")?;
     let template = ended(template, &head, &architecture, padding.map(|id| id as u32), &config_file)?;
     Ok(Folder {
         name: name(path),
@@ -168,10 +161,9 @@ fn check_modules(path: &Path) -> Result<()> {
 }
 
 /// The head that transformers' class in the config has on this network.
-fn scored_as(file: &Path, architecture: &Architecture, config: &HeadConfig) -> Result<ScoredAs> {
-    let keys = HubKeys::read(file)?;
+fn scored_as(keys: &HubKeys, architecture: &Architecture, config: &HeadConfig) -> Result<ScoredAs> {
     let names = config.architectures.clone().unwrap_or_default();
-    let scored = architecture.transformer().map(|one| one.scored_as(Some(&keys))).transpose()?.flatten();
+    let scored = architecture.transformer().map(|one| one.scored_as(Some(keys))).transpose()?.flatten();
     let known = scored.as_ref().map_or(&[][..], |scored| scored.classes);
     if let (Some(scored), [name]) = (&scored, names.as_slice())
         && known.contains(&name.as_str())
@@ -185,7 +177,7 @@ fn scored_as(file: &Path, architecture: &Architecture, config: &HeadConfig) -> R
         several => format!("one of {} by its model_type", several.join(", ")),
     };
     let hint = "a cross-encoder has a classification head; an encoder has none and ranks with `negatives.encoder`";
-    Err(model_error(file, format!("has architectures {found}, expected {expected}"), hint))
+    Err(keys.refuse(format!("has architectures {found}, expected {expected}"), hint))
 }
 
 /// Scores are those of one label. As transformers counts: `id2label`, else `num_labels`, else 2.

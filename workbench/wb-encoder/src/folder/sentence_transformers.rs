@@ -17,10 +17,10 @@ use wb_core::Seed;
 use crate::{
     dense::DenseLayer,
     error::Result,
-    models::{Architecture, HubKeys, Model, StaticConfig},
+    models::{Architecture, HubKeys, Model, StaticConfig, fresh_weights},
     pooling::Pooling,
     tokenizer::Tokenizer,
-    weights::{self, Loaded, WeightType},
+    weights::{self, Loaded},
 };
 
 /// One line of `modules.json`.
@@ -107,8 +107,8 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
     let loaded = match fresh {
         None => weights::read(&weights_files(&source)?, &architecture.weights(), &rename)?,
         Some(seed) => {
-            let kind = weight_type(&config_file)?;
-            Loaded { parameters: architecture.fresh_as(seed, kind), ignored: Vec::new() }
+            let kind = HubKeys::read(&config_file)?.weight_type()?;
+            Loaded { parameters: fresh_weights(architecture.weights(), seed, kind), ignored: Vec::new() }
         }
     };
     note_names(&mut notes, "tensors not used", &loaded.ignored);
@@ -162,17 +162,6 @@ pub(super) fn read(path: &Path, fresh: Option<Seed>) -> Result<Folder> {
         folder.add_peft(&transformer)?;
     }
     Ok(folder)
-}
-
-/// The type that a `config.json` says the weights beside it are of; floats where it does not.
-fn weight_type(config: &Path) -> Result<WeightType> {
-    let keys = HubKeys::read(config)?;
-    let name = match keys.text("dtype", "")? {
-        older if older.is_empty() => keys.text("torch_dtype", "")?,
-        newer => newer,
-    };
-    let types = [WeightType::F16, WeightType::Bf16];
-    Ok(types.into_iter().find(|kind| kind.torch_name() == name).unwrap_or_default())
 }
 
 /// `config.json` of the module that this project exports beside a bag of token vectors that `StaticEmbedding` cannot hold.

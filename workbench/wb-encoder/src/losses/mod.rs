@@ -128,14 +128,13 @@ impl LossConfig {
 
     /// Refuses a loss that does not train a cross-encoder, or one that trains nothing else.
     pub fn check_pair_reading(&self, key: &str, reads_pairs: bool) -> wb_core::Result<()> {
-        let name = self.name();
         let (message, hint) = match (reads_pairs, self.inner().on_own_scores().is_some(), self.inner().is_of_pairs()) {
             (true, false, _) => (
-                format!("`{name}` compares embeddings, and a cross-encoder gives a score for two texts"),
+                format!("`{}` compares embeddings, and a cross-encoder gives a score for two texts", self.name()),
                 "loss: { binary_cross_entropy: {} }, { list_net: {} } or, from a teacher's scores, { margin_mse: {} }",
             ),
             (false, _, true) => (
-                format!("`{name}` takes a cross-encoder's numbers, not cosines"),
+                format!("`{}` takes a cross-encoder's numbers, not cosines", self.name()),
                 "encoder.cross_encoder={}, or loss: { mnrl: {} }",
             ),
             _ => return Ok(()),

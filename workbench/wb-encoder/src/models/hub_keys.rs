@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Activation;
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    weights::WeightType,
+};
 
 /// A hub's `config.json`.
 #[derive(Debug)]
@@ -69,6 +72,16 @@ impl HubKeys {
             let known = Activation::HUB_NAMES.map(|(name, _)| name).join(", ");
             self.refuse(format!("has {key} `{name}`, expected one of {known}"), "")
         })
+    }
+
+    /// The type that the file says the weights beside it are of, under either of its names; floats where it does not.
+    pub fn weight_type(&self) -> Result<WeightType> {
+        let name = match self.text("dtype", "")? {
+            older if older.is_empty() => self.text("torch_dtype", "")?,
+            newer => newer,
+        };
+        let types = [WeightType::F16, WeightType::Bf16];
+        Ok(types.into_iter().find(|kind| kind.torch_name() == name).unwrap_or_default())
     }
 
     /// The base of rotary positions: of `rope_parameters`, as newer files have it (of a `kind` of layers where each has

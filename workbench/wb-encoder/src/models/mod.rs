@@ -36,7 +36,7 @@ pub use static_config::StaticConfig;
 pub use t5::T5Config;
 pub use transformer_config::{HubTokens, Transformer};
 pub use transformer_sizes::TransformerSizes;
-pub use weight_list::{WeightInit, WeightSpec, fresh_weight};
+pub use weight_list::{WeightInit, WeightSpec, fresh_weight, fresh_weights};
 
 use crate::{parameters::Parameters, pooling::Pooling};
 

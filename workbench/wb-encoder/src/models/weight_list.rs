@@ -54,23 +54,23 @@ impl Architecture {
 
     /// Fresh weights, all of them to be trained. Each weight draws from a stream of its own name.
     pub fn fresh(&self, seed: Seed) -> Parameters {
-        self.fresh_as(seed, WeightType::F32)
+        fresh_weights(self.weights(), seed, WeightType::F32)
     }
+}
 
-    /// Fresh weights whose matrices are kept in memory as those of a file of this type are.
-    pub fn fresh_as(&self, seed: Seed, kind: WeightType) -> Parameters {
-        let mut parameters = Parameters::default();
-        for spec in self.weights() {
-            let mut parameter = fresh_weight(spec, seed);
-            if parameter.shape.len() > 1
-                && let Some((bits, kind)) = kind.to_short(&parameter.values.floats())
-            {
-                parameter.values = Values::of_short(bits, kind);
-            }
-            parameters.insert(parameter);
+/// Fresh weights whose matrices are kept in memory as those of a file of this type are, all of them to be trained.
+pub fn fresh_weights(specs: Vec<WeightSpec>, seed: Seed, kind: WeightType) -> Parameters {
+    let mut parameters = Parameters::default();
+    for spec in specs {
+        let mut parameter = fresh_weight(spec, seed);
+        if parameter.shape.len() > 1
+            && let Some((bits, kind)) = kind.to_short(&parameter.values.floats())
+        {
+            parameter.values = Values::of_short(bits, kind);
         }
-        parameters
+        parameters.insert(parameter);
     }
+    parameters
 }
 
 /// A fresh weight, to be trained, drawn from a stream of its own name.

@@ -397,3 +397,19 @@ fn an_encoder_begins_a_cross_encoder_that_is_kept_and_exported() {
     let refused = refused.unwrap_err().to_string();
     assert!(refused.starts_with("encoder.x: tiny-t5 is t5"), "{refused}");
 }
+
+/// A cross-encoder that is yet to be fetched takes the memory of the real one.
+#[test]
+fn one_of_16_bits_is_reckoned_as_such_before_its_weights_are_there() {
+    let folder = copy(NAMES[4]);
+    fs::remove_file(folder.path().join("model.safetensors")).unwrap();
+    let bytes_of_a_number = |dtype: &str| {
+        edit(&folder.path().join("config.json"), |value| value["dtype"] = json!(dtype));
+        let sized = Folder::sized_like(folder.path(), Seed(0)).unwrap();
+        let matrices = sized.model.parameters.iter().filter(|one| one.shape.len() > 1);
+        let each: Vec<usize> = matrices.map(|one| one.values.memory() / one.values.len()).collect();
+        assert!(each.len() > 20 && each.iter().all(|bytes| *bytes == each[0]), "{each:?}");
+        each[0]
+    };
+    assert_eq!(["float32", "bfloat16", "float16"].map(bytes_of_a_number), [4, 2, 2]);
+}

@@ -225,6 +225,14 @@ impl Encoders<'_> {
         Ok(wb_bench::run(plan, &scorer, &settings, options, progress)?)
     }
 
+    /// The part that a run's own contestant has, and what it began with.
+    fn role(&self, trained: bool) -> (ContestantRole, Option<String>) {
+        match trained {
+            true => (ContestantRole::Trained, self.experiment.pretrained().map(|base| base.id.clone())),
+            false => (ContestantRole::Untrained, None),
+        }
+    }
+
     /// Measures a cross-encoder on what BM25 finds: each query's first documents in its order, the rest below.
     fn measure_cross_encoder(
         &mut self,
@@ -241,10 +249,7 @@ impl Encoders<'_> {
         let device = device::open(self.experiment.device, None)?;
         let reranker = CrossEncoder::open(folder, &device)?.named(name);
         let settings = vec![("max tokens of both".to_owned(), reranker.max_tokens().to_string())];
-        let (role, base) = match trained {
-            true => (ContestantRole::Trained, self.experiment.pretrained().map(|base| base.id.clone())),
-            false => (ContestantRole::Untrained, None),
-        };
+        let (role, base) = self.role(trained);
         let words = BenchContestant::Bm25(bench.bm25).prepare(&plan.texts, progress)?;
         let scorer = words.with_reranker(Reranking { reranker: &reranker, top: bench.rerank_top });
         Ok(wb_bench::run(plan, &scorer.known_as(role, base), &settings, options, progress)?)
@@ -260,10 +265,7 @@ impl Encoders<'_> {
         self.open(trained)?;
         let encoder =
             self.opened[usize::from(trained)].as_ref().context("an encoder that was just opened is not there")?;
-        let (role, base) = match trained {
-            true => (ContestantRole::Trained, self.experiment.pretrained().map(|base| base.id.clone())),
-            false => (ContestantRole::Untrained, None),
-        };
+        let (role, base) = self.role(trained);
         let mut settings = settings(encoder);
         let scorer = match &self.documents {
             None => BenchContestant::Encoder(encoder).prepare(&plan.texts, progress)?,
