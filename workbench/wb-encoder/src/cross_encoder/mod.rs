@@ -53,10 +53,7 @@ impl CrossEncoder {
 
     /// Brings a cross-encoder to a device, to score with it alone.
     pub fn open(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
-        let Some(reading) = folder.pair_reading.clone() else {
-            let message = "is an encoder, which gives each text a vector; expected a cross-encoder";
-            return Err(Error::data(folder.name, message));
-        };
+        let reading = folder.expect_cross_encoder()?.clone();
         folder.merge()?;
         folder.model.parameters.freeze();
         let parameters = std::mem::take(&mut folder.model.parameters);

@@ -5,7 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
-use super::{ExportConfig, ExportFormat, transformer};
+use super::{
+    ExportConfig, ExportFormat,
+    layout::{Layout, Module},
+    transformer,
+};
 use crate::{
     cross_encoder::ScoreActivation,
     error::{Error, Result},
@@ -50,8 +54,7 @@ pub(super) fn write(folder: &Folder, config: &ExportConfig, to: &Path) -> Result
     if config.format == ExportFormat::St {
         return Ok(());
     }
-    let class = "sentence_transformers.base.modules.transformer.Transformer";
-    write_json(&to.join("modules.json"), &json!([{"idx": 0, "name": "0", "path": "", "type": class}]))?;
+    Layout::New.write_list(&[(Module::Transformer, "")], to)?;
     let of_module = json!({
         "transformer_task": "sequence-classification",
         "modality_config": {"text": {"method": "forward", "method_output_name": "logits"}},
@@ -59,7 +62,7 @@ pub(super) fn write(folder: &Folder, config: &ExportConfig, to: &Path) -> Result
     });
     write_json(&to.join("sentence_bert_config.json"), &of_module)?;
     let about = json!({
-        "__version__": {"sentence_transformers": "6.0.0", "transformers": "5.0.0", "pytorch": "2.6.0"},
+        "__version__": Layout::New.versions(folder),
         "activation_fn": activation,
         "default_prompt_name": null,
         "model_type": "CrossEncoder",

@@ -32,6 +32,8 @@ pub(super) enum Module {
     WeightedStaticEmbedding,
     Pooling,
     Dense,
+    /// What keeps tokens out of late interaction; of the new layout alone.
+    MultiVectorMask,
     Normalize,
 }
 
@@ -113,9 +115,8 @@ impl Layout {
         config: &ExportConfig,
         to: &Path,
     ) -> Result<()> {
-        let entry = |(idx, (module, path)): (usize, &(Module, String))| json!({"idx": idx, "name": idx.to_string(), "path": path, "type": self.class(*module)});
-        let list: Vec<Value> = modules.iter().enumerate().map(entry).collect();
-        write_json(&to.join("modules.json"), &list)?;
+        let modules: Vec<(Module, &str)> = modules.iter().map(|(module, path)| (*module, path.as_str())).collect();
+        self.write_list(&modules, to)?;
         for (_, path) in modules.iter().filter(|(module, _)| matches!(module, Module::Normalize)) {
             let keys = match self {
                 // The older class has no settings; the folder is there all the same, as its own saving leaves it.
@@ -143,9 +144,18 @@ impl Layout {
         write_json(&to.join("config_sentence_transformers.json"), &about)
     }
 
+    /// `modules.json`: the modules in their order, each with its folder.
+    pub fn write_list(self, modules: &[(Module, &str)], to: &Path) -> Result<()> {
+        let entry = |(idx, (module, path)): (usize, &(Module, &str))| json!({"idx": idx, "name": idx.to_string(), "path": path, "type": self.class(*module)});
+        write_json(&to.join("modules.json"), &modules.iter().enumerate().map(entry).collect::<Vec<Value>>())
+    }
+
     fn class(self, module: Module) -> &'static str {
         match (self, module) {
             (_, Module::WeightedStaticEmbedding) => "weighted_static_embedding.WeightedStaticEmbedding",
+            (_, Module::MultiVectorMask) => {
+                "sentence_transformers.multi_vector_encoder.modules.multi_vector_mask.MultiVectorMask"
+            }
             (Self::Legacy, Module::Transformer) => "sentence_transformers.models.Transformer",
             (Self::Legacy, Module::StaticEmbedding) => "sentence_transformers.models.StaticEmbedding",
             (Self::Legacy, Module::Pooling) => "sentence_transformers.models.Pooling",

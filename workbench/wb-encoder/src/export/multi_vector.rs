@@ -5,7 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wb_core::run_dir::write_json;
 
-use super::{ExportConfig, layout::Layout, transformer};
+use super::{
+    ExportConfig,
+    layout::{Layout, Module},
+    transformer,
+};
 use crate::{
     error::Result,
     folder::Folder,
@@ -43,14 +47,13 @@ pub(super) fn write_around(folder: &Folder, late: &LateInteraction, config: &Exp
         &to.join("3_Normalize/config.json"),
         &json!({"module_input_name": "token_embeddings", "module_output_name": "token_embeddings"}),
     )?;
-    let classes = [
-        ("", "base.modules.transformer.Transformer"),
-        ("1_Dense", "base.modules.dense.Dense"),
-        ("2_MultiVectorMask", "multi_vector_encoder.modules.multi_vector_mask.MultiVectorMask"),
-        ("3_Normalize", "base.modules.normalize.Normalize"),
+    let modules = [
+        (Module::Transformer, ""),
+        (Module::Dense, "1_Dense"),
+        (Module::MultiVectorMask, "2_MultiVectorMask"),
+        (Module::Normalize, "3_Normalize"),
     ];
-    let entry = |(idx, (path, class)): (usize, &(&str, &str))| json!({"idx": idx, "name": idx.to_string(), "path": path, "type": format!("sentence_transformers.{class}")});
-    write_json(&to.join("modules.json"), &classes.iter().enumerate().map(entry).collect::<Vec<Value>>())?;
+    Layout::New.write_list(&modules, to)?;
     let prompt = |marker: fn(&Markers) -> &str, prompt: &str| {
         format!("{}{prompt}", settings.markers.as_ref().map(marker).unwrap_or_default())
     };

@@ -133,11 +133,15 @@ impl Folder {
             return cross_encoder::read(path, None);
         }
         let folder = own::read(path)?;
-        if folder.pair_reading.is_some() {
-            return Ok(folder);
-        }
+        folder.expect_cross_encoder()?;
+        Ok(folder)
+    }
+
+    /// How a cross-encoder reads its pairs; refuses an encoder.
+    pub fn expect_cross_encoder(&self) -> Result<&PairReading> {
+        let message = "is an encoder, which gives each text a vector; expected a cross-encoder";
         let hint = "a cross-encoder is trained with `encoder.cross_encoder`, or is a folder of sentence-transformers'";
-        Err(model_error(path, "is an encoder, which gives each text a vector; expected a cross-encoder", hint))
+        self.pair_reading.as_ref().ok_or_else(|| Error::data(self.name.as_str(), message).with_hint(hint))
     }
 
     /// Refuses a cross-encoder where texts are to have vectors.
