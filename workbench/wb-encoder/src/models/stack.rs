@@ -234,8 +234,10 @@ pub struct Rotary {
 impl Rotary {
     /// Cosines and sines of so many places, `[places, size / 2]` each.
     pub fn table(&self, places: usize) -> (Vec<f32>, Vec<f32>) {
-        // In single precision where transformers computes in it: at far places its rounding is what a model has learned.
-        let turns = (0..self.size / 2).map(|pair| 1.0 / self.base.powf(2.0 * pair as f64 / self.size as f64) as f32);
+        // In single precision where transformers computes in it, the exponent too: at far places its rounding is what a
+        // model has learned, at the 8,192nd up to 5e-4 of an angle.
+        let exponent = |pair: usize| f64::from((2 * pair) as f32 / self.size as f32);
+        let turns = (0..self.size / 2).map(|pair| 1.0 / self.base.powf(exponent(pair)) as f32);
         let turns: Vec<f32> = turns.collect();
         let angles = (0..places).flat_map(|place| turns.iter().map(move |turn| f64::from(place as f32 * turn)));
         angles.map(|angle| (angle.cos() as f32, angle.sin() as f32)).unzip()
