@@ -40,6 +40,11 @@ impl Values {
         Other::Bytes(Arc::new(bytes)).into()
     }
 
+    /// Brain floats of a linear layer `[outputs, inputs]`, which multiply inputs that are rounded to brain floats too.
+    pub(crate) fn of_bf16_products(bits: &[u16], outputs: usize, inputs: usize) -> Self {
+        Other::Packed(Arc::new(Packed::bf16(bits, outputs, inputs))).into()
+    }
+
     /// Number of numbers.
     pub fn len(&self) -> usize {
         match &self.other {
@@ -123,8 +128,12 @@ impl Values {
         }
     }
 
-    /// Adds the numbers to a fingerprint as 32-bit floats, however they are kept.
+    /// Adds the numbers to a fingerprint as 32-bit floats, however they are kept, and whether they round what they
+    /// multiply.
     pub(crate) fn add_to(&self, fingerprint: &mut FingerprintBuilder) {
+        if self.packed().is_some_and(|packed| packed.rounds_left()) {
+            fingerprint.text("bf16 products");
+        }
         match &self.other {
             Some(Other::Short(..)) => fingerprint.floats_by(self.len(), |first, to| self.copy_to(first, to)),
             _ => fingerprint.floats(&self.floats()),

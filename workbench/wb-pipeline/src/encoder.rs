@@ -6,14 +6,14 @@ use anyhow::{Context, Result};
 use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, suggest};
 use wb_encoder::{
     BiEncoder, CrossEncoder, DeviceConfig, Folder, MemoryType, OpenDevice, ScoreActivation, Tokenizer, TokenizerConfig,
-    folder::MaxTokens, losses::LossConfig,
+    folder::MaxTokens, kernels::has_bf16_products, losses::LossConfig,
 };
 use wb_hub::{Hub, RepoKind, RepoRef};
 
 use super::{data::ExperimentPairs, device};
 use crate::{
     config::{EncoderConfig, Experiment, ModelChoice},
-    session,
+    output, session,
 };
 
 /// Fingerprint of the encoder that an experiment begins with.
@@ -279,10 +279,19 @@ pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(Bi
         folder.max_tokens = MaxTokens::both(tokens);
     }
     if let Some(dtype) = dtype {
+        note_products(&[dtype]);
         folder.keep_as(dtype)?;
     }
     let device = device::open(device, Some(&path))?;
     Ok((BiEncoder::open_frozen(folder, &device)?, run))
+}
+
+/// Says where the products that a type is named for are not this processor's.
+pub fn note_products(dtypes: &[MemoryType]) {
+    if dtypes.contains(&MemoryType::Bf16Products) && !has_bf16_products() {
+        let name = MemoryType::Bf16Products;
+        output::note(format!("{name}: this processor has none (AVX512-BF16); the same numbers are computed, slower"));
+    }
 }
 
 /// A cross-encoder ready to score. A run's has the run's name.

@@ -31,6 +31,14 @@ pub fn instruction_set() -> Result<&'static str, Error> {
     })
 }
 
+/// True where this processor multiplies 16-bit brain floats by itself (AVX512-BF16), and `WB_ISA` does not forbid it.
+pub fn has_bf16_products() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return !*IS_LOWERED && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Level that `WB_ISA` names.
 fn named() -> Result<Option<Arch>, Error> {
     let Ok(name) = env::var("WB_ISA") else { return Ok(None) };

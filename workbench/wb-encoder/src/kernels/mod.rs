@@ -6,6 +6,7 @@
 //! at run time.
 
 pub mod activation;
+mod bf16;
 pub mod bytes;
 mod instructions;
 pub mod matmul;
@@ -18,7 +19,7 @@ pub mod softmax;
 pub mod vector;
 
 pub use bytes::Bytes;
-pub use instructions::instruction_set;
+pub use instructions::{has_bf16_products, instruction_set};
 pub use matmul::{Mat, MatMut, matmul};
 pub use packed::{Packed, matmul_packed};
-pub use short::Short;
+pub use short::{Short, float_to_brain};

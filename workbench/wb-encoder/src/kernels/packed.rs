@@ -13,11 +13,13 @@ use std::{cell::RefCell, hint::black_box, ops::Range};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::{
+    bf16::Bf16Pairs,
     bytes::{self, Bytes},
     instructions::ARCH,
     matmul::{Mat, MatMut},
     panels::Panels,
     short::Short,
+    vector::LANES,
 };
 
 /// One cache line, so that panels begin at one.
@@ -40,6 +42,8 @@ enum Numbers {
     Short(Vec<u16>, Short),
     /// A quarter of it, and a scale for each column of the panels.
     Bytes(Bytes),
+    /// 16-bit numbers that stay that: the left side is rounded to them too.
+    Bf16(Bf16Pairs),
 }
 
 impl Default for Numbers {
@@ -87,6 +91,12 @@ impl Packed {
         Self { numbers: Numbers::Bytes(Bytes { numbers, scales }), panels }
     }
 
+    /// Packs the transpose of brain floats `[outputs, inputs]`, to be multiplied as such.
+    pub fn bf16(bits: &[u16], outputs: usize, inputs: usize) -> Self {
+        let panels = Panels::of_lanes(LANES, [inputs, outputs]);
+        Self { numbers: Numbers::Bf16(Bf16Pairs::new(bits, outputs, inputs)), panels }
+    }
+
     /// Packs another matrix, keeping the memory.
     pub fn pack(&mut self, right: Mat<'_>) {
         self.pack_for(*ARCH, right);
@@ -96,7 +106,7 @@ impl Packed {
         self.panels = Panels::new(arch, [right.rows, right.columns]);
         let mut lines = match std::mem::take(&mut self.numbers) {
             Numbers::Floats(lines) => lines,
-            Numbers::Short(..) | Numbers::Bytes(_) => Vec::new(),
+            Numbers::Short(..) | Numbers::Bytes(_) | Numbers::Bf16(_) => Vec::new(),
         };
         let len = self.panels.len();
         lines.resize(len.div_ceil(16), Line::default());
@@ -109,6 +119,7 @@ impl Packed {
         match &self.numbers {
             Numbers::Floats(_) | Numbers::Bytes(_) => Vec::new(),
             Numbers::Short(packed, _) => self.panels.columns(packed),
+            Numbers::Bf16(packed) => packed.some_columns(0..self.panels.columns),
         }
     }
 
@@ -121,6 +132,7 @@ impl Packed {
         match &self.numbers {
             Numbers::Floats(lines) => self.panels.some_columns(numbers(lines), columns),
             Numbers::Short(packed, kind) => kind.floats(&self.panels.some_columns(packed, columns)),
+            Numbers::Bf16(packed) => Short::Bf16.floats(&packed.some_columns(columns)),
             Numbers::Bytes(packed) => {
                 let scales = packed.scales[columns.clone()].to_vec();
                 Bytes { numbers: self.panels.some_columns(&packed.numbers, columns), scales }.floats()
@@ -143,6 +155,7 @@ impl Packed {
             Numbers::Floats(lines) => size_of_val(lines.as_slice()),
             Numbers::Short(packed, _) => 2 * packed.len(),
             Numbers::Bytes(packed) => packed.numbers.len() + 4 * packed.scales.len(),
+            Numbers::Bf16(packed) => packed.memory(),
         }
     }
 
@@ -151,7 +164,13 @@ impl Packed {
         match &self.numbers {
             Numbers::Floats(_) | Numbers::Bytes(_) => None,
             Numbers::Short(_, kind) => Some(*kind),
+            Numbers::Bf16(_) => Some(Short::Bf16),
         }
+    }
+
+    /// True where a product rounds its left side to 16 bits too.
+    pub fn rounds_left(&self) -> bool {
+        matches!(self.numbers, Numbers::Bf16(_))
     }
 
     /// Numbers without those that fill panels up.
@@ -209,6 +228,7 @@ fn matmul_packed_on(arch: Arch, result: MatMut<'_>, add: bool, left: Mat<'_>, ri
     }
     let Packed { numbers, panels } = right;
     match numbers {
+        Numbers::Bf16(packed) => packed.multiply(result, add, left, scale),
         Numbers::Floats(_) => arch.dispatch(Product { result, add, left, numbers, panels, scale, widened: &mut [] }),
         Numbers::Short(..) | Numbers::Bytes(_) => WIDENED.with_borrow_mut(|widened| {
             widened.resize((panels.inner * panels.panel).div_ceil(16), Line::default());
@@ -256,6 +276,7 @@ impl Product<'_> {
                     kind.widen(&bits[panel * len..][..len], &mut widened[..len]);
                     widened.as_ptr()
                 }
+                Numbers::Bf16(_) => unreachable!("multiplied on their own"),
                 Numbers::Bytes(packed) => {
                     let widened = numbers_mut(self.widened);
                     let scales = &packed.scales[panel * self.panels.panel..][..self.panels.panel];

@@ -53,9 +53,21 @@ fn half_to_float(bits: u16) -> f32 {
     f32::from_bits(size.to_bits() | u32::from(bits & 0x8000) << 16)
 }
 
+/// A brain float as a 32-bit float, exactly.
 #[inline(always)]
-fn brain_to_float(bits: u16) -> f32 {
+pub(super) fn brain_to_float(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
+}
+
+/// The nearest brain float; the even one of two equally near.
+#[inline(always)]
+pub fn float_to_brain(value: f32) -> u16 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return (bits >> 16) as u16 | 0x0040;
+    }
+    let even = (bits >> 16) & 1;
+    ((bits + 0x7fff + even) >> 16) as u16
 }
 
 #[cfg(test)]

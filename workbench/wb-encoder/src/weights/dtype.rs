@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
 
-use crate::kernels::Short;
+use crate::kernels::{Short, float_to_brain};
 
 /// Type of numbers that weights are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -134,16 +134,6 @@ fn float_to_half(value: f32) -> u16 {
         ((size - (112 << 23) + 0x0fff + even) >> 13) as u16
     };
     sign | half
-}
-
-/// The nearest brain float.
-fn float_to_brain(value: f32) -> u16 {
-    let bits = value.to_bits();
-    if value.is_nan() {
-        return (bits >> 16) as u16 | 0x0040;
-    }
-    let even = (bits >> 16) & 1;
-    ((bits + 0x7fff + even) >> 16) as u16
 }
 
 #[cfg(test)]

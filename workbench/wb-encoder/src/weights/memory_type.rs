@@ -5,13 +5,27 @@ use std::{fmt, str::FromStr};
 use super::WeightType;
 use crate::{error::Result, folder::Folder, kernels::Bytes, parameters::Parameter, values::Values};
 
-/// Type of weights in memory. Products are computed in 32-bit floats with each.
+/// Type of weights in memory. Products are computed in 32-bit floats with each but the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryType {
     /// Floats: all weights are rounded to the type.
     Float(WeightType),
     /// 8 bits a number, with a scale for each output of a linear layer; other weights stay as they are.
     Int8,
+    /// 16-bit brain floats, all weights; linear layers round their inputs to them too, and sum in 32-bit floats. Fast
+    /// where a processor has products of brain floats ([`has_bf16_products`]), and the same numbers, slower, elsewhere.
+    Bf16Products,
+}
+
+impl MemoryType {
+    /// The type that weights are rounded to; none for those of 8 bits.
+    fn float(self) -> Option<WeightType> {
+        match self {
+            Self::Float(float) => Some(float),
+            Self::Bf16Products => Some(WeightType::Bf16),
+            Self::Int8 => None,
+        }
+    }
 }
 
 impl Folder {
@@ -23,15 +37,19 @@ impl Folder {
     /// As [`Folder::check_memory_type`].
     pub fn keep_as(&mut self, kind: MemoryType) -> Result<()> {
         self.check_memory_type(kind)?;
-        let MemoryType::Float(float) = kind else {
+        let Some(float) = kind.float() else {
             self.keep_bytes();
             return Ok(());
         };
+        let layers = self.model.architecture.linear_layers();
         for parameter in self.model.parameters.iter_mut() {
             let short = float.to_short(&parameter.values.floats());
-            match short {
-                Some((bits, kind)) => parameter.values = Values::of_short(bits, kind),
-                None => parameter.values.widen(),
+            match (short, linear_shape(parameter, &layers)) {
+                (Some((bits, _)), Some([outputs, inputs])) if kind == MemoryType::Bf16Products => {
+                    parameter.values = Values::of_bf16_products(&bits, outputs, inputs);
+                }
+                (Some((bits, kind)), _) => parameter.values = Values::of_short(bits, kind),
+                (None, _) => parameter.values.widen(),
             }
         }
         self.dense.iter_mut().for_each(|dense| dense.round(float));
@@ -42,15 +60,14 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If a weight is beyond the type's range, or 8 bits are asked for and the encoder has no linear layers.
+    /// If a weight is beyond the type's range, or the type is one of linear layers and the encoder has none.
     pub fn check_memory_type(&self, kind: MemoryType) -> Result<()> {
-        let MemoryType::Float(float) = kind else {
-            if !self.model.architecture.linear_layers().is_empty() {
-                return Ok(());
-            }
-            let message = "has no linear layers, expected some to keep in int8";
+        let is_of_layers = !matches!(kind, MemoryType::Float(_));
+        if is_of_layers && self.model.architecture.linear_layers().is_empty() {
+            let message = format!("has no linear layers, expected some to keep in {kind}");
             return Err(wb_core::Error::data(self.name.as_str(), message).with_hint("f16 and bf16 fit any encoder"));
-        };
+        }
+        let Some(float) = kind.float() else { return Ok(()) };
         let of_dense: Vec<Parameter> =
             self.dense.iter().enumerate().flat_map(|(at, dense)| dense.parameters(&format!("dense {at}"))).collect();
         for Parameter { name, values, .. } in self.model.parameters.iter().chain(&of_dense) {
@@ -67,12 +84,18 @@ impl Folder {
     fn keep_bytes(&mut self) {
         let layers = self.model.architecture.linear_layers();
         for parameter in self.model.parameters.iter_mut() {
-            let is_linear = parameter.name.strip_suffix(".weight").is_some_and(|name| layers.iter().any(|l| l == name));
-            if let ([_, width], true) = (&parameter.shape[..], is_linear) {
-                parameter.values = Values::of_bytes(Bytes::of(&parameter.values.floats(), *width));
+            if let Some([_, width]) = linear_shape(parameter, &layers) {
+                parameter.values = Values::of_bytes(Bytes::of(&parameter.values.floats(), width));
             }
         }
     }
+}
+
+/// Outputs and inputs of a linear layer's weight; none of anything else.
+fn linear_shape(parameter: &Parameter, layers: &[String]) -> Option<[usize; 2]> {
+    let name = parameter.name.strip_suffix(".weight")?;
+    let shape = <[usize; 2]>::try_from(&parameter.shape[..]).ok()?;
+    layers.iter().any(|layer| layer == name).then_some(shape)
 }
 
 impl fmt::Display for MemoryType {
@@ -80,6 +103,7 @@ impl fmt::Display for MemoryType {
         match self {
             Self::Float(float) => float.fmt(f),
             Self::Int8 => f.write_str("int8"),
+            Self::Bf16Products => f.write_str("bf16-products"),
         }
     }
 }
@@ -90,7 +114,11 @@ impl FromStr for MemoryType {
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
             "int8" => Ok(Self::Int8),
-            other => other.parse().map(Self::Float).map_err(|_| format!("`{other}`, expected f32, f16, bf16 or int8")),
+            "bf16-products" => Ok(Self::Bf16Products),
+            other => {
+                let expected = |_| format!("`{other}`, expected f32, f16, bf16, int8 or bf16-products");
+                other.parse().map(Self::Float).map_err(expected)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use wb_core::{
 };
 use wb_encoder::{BiEncoder, DeviceConfig, MemoryType, dense::DenseLayer};
 
-use crate::{device, output};
+use crate::{device, encoder::note_products, output};
 
 /// An encoder with its own weights, and its numbers on a benchmark.
 pub struct OwnWeights<'a> {
@@ -67,6 +67,7 @@ pub fn check(encoder: &BiEncoder, dtypes: &[MemoryType]) -> Result<()> {
         return Ok(());
     }
     let folder = encoder.to_folder();
+    note_products(dtypes);
     Ok(dtypes.iter().try_for_each(|dtype| folder.check_memory_type(*dtype))?)
 }
 

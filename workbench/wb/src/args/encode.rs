@@ -39,8 +39,8 @@ pub struct Encode {
     /// Longest text in tokens, instead of the encoder's own.
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
-    /// Type of the weights in memory, instead of the folder's: f32, f16, bf16, or int8 with a scale for each output of a
-    /// linear layer; `wb bench NAME --compare-dtype` measures what it costs. On the processor alone.
+    /// Type of weights in memory, in place of the folder's: f32, f16, bf16, int8 (a scale for each output of a layer), or
+    /// bf16-products (inputs rounded too); `wb bench NAME --compare-dtype` measures the cost. On the processor alone.
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<MemoryType>,
     /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
