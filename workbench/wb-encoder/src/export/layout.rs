@@ -32,7 +32,7 @@ pub(super) enum Module {
     WeightedStaticEmbedding,
     Pooling,
     Dense,
-    /// What keeps tokens out of late interaction; of the new layout alone.
+    /// The module that keeps tokens out of late interaction; of the new layout alone.
     MultiVectorMask,
     Normalize,
 }

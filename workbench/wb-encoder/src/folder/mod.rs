@@ -137,7 +137,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// How a cross-encoder reads its pairs; refuses an encoder.
+    /// A cross-encoder's way to read its pairs; an encoder is refused.
     pub fn expect_cross_encoder(&self) -> Result<&PairReading> {
         let message = "is an encoder, which gives each text a vector; expected a cross-encoder";
         let hint = "a cross-encoder is trained with `encoder.cross_encoder`, or is a folder of sentence-transformers'";

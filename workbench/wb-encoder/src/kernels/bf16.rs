@@ -26,7 +26,7 @@ struct Line([u32; LANES]);
 #[derive(Debug, Clone, Default)]
 pub struct Bf16Pairs {
     lines: Vec<Line>,
-    /// Of pairs: half the inner dimension, rounded up.
+    /// Panels of pairs: their inner dimension is half, rounded up.
     panels: Panels,
     inner: usize,
 }
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    /// By hand: 1 + 2⁻⁸ is halfway between 1 and its neighbor 1 + 2⁻⁷ and goes to the even one, 1; 3 · 1 + 5 · 2 + 7 · 4.
+    /// Numbers by hand: 1 + 2⁻⁸ is halfway between 1 and its neighbor 1 + 2⁻⁷ and goes to the even one, 1; 3 · 1 + 5 · 2 + 7 · 4.
     #[test]
     fn numbers_are_rounded_and_summed_as_by_hand() {
         let weights = [3.0, 5.0, 7.0].map(float_to_brain);

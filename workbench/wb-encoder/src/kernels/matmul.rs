@@ -1,5 +1,5 @@
 //! A safe face for the `gemm` crate: one thread, any strides, bounds checked before the call.
-// One of the two files with `unsafe`: `gemm` takes pointers. `Mat` and `MatMut` prove the bounds.
+// One of the three files with `unsafe`: `gemm` takes pointers. `Mat` and `MatMut` prove the bounds.
 #![allow(unsafe_code, reason = "`gemm` takes pointers; the bounds are checked before the call")]
 
 use gemm::Parallelism;

@@ -20,7 +20,7 @@ impl Panels {
         Self::of_lanes(arch.dispatch(Lanes), [inner, columns])
     }
 
-    /// For vectors of so many numbers.
+    /// Panels for vectors of so many numbers.
     pub fn of_lanes(lanes: usize, [inner, columns]: [usize; 2]) -> Self {
         let vectors = columns.div_ceil(lanes).clamp(1, widest_panel(lanes));
         Self { inner, columns, vectors, panel: vectors * lanes }
