@@ -13,7 +13,7 @@ pub enum MemoryType {
     /// 8 bits a number, with a scale for each output of a linear layer; other weights stay as they are.
     Int8,
     /// 16-bit brain floats, all weights; linear layers round their inputs to them too, and sum in 32-bit floats. Fast
-    /// where a processor has products of brain floats ([`has_bf16_products`]), and the same numbers, slower, elsewhere.
+    /// where a processor has products of brain floats ([`crate::kernels::has_bf16_products`]), and the same numbers, slower, elsewhere.
     Bf16Products,
 }
 
