@@ -22,6 +22,9 @@ step() {
   seconds+=("$((SECONDS - started))")
   if [ "$rc" -eq 0 ]; then
     results+=("passed")
+  elif [ "$rc" -eq 124 ] && [ "$1" = timeout ]; then
+    results+=("skipped")
+    echo "SKIPPED $name: not through in the time that was left; by itself: ${*: -1}" | tee -a "$logs/$name.log"
   else
     results+=("FAILED")
     exit 1
@@ -143,4 +146,14 @@ fi
 # They say what they measured; the binary is the one that the tests built.
 step slow cargo test --release --workspace --test slow -- --ignored --nocapture --test-threads=1
 step killed cargo test --release --workspace --test cli -- --ignored --nocapture killed python
+# A Vulkan device of software, last, in the time that is left: a whole run has its limit, and this takes a quarter of an
+# hour where all of it is built, and twice that where it is not.
+left=$((4800 - SECONDS))
+if [ "$left" -lt 600 ]; then
+  not_run vulkan "the checks have taken $((SECONDS / 60)) minutes already; by itself: scripts/check-vulkan.sh"
+elif ! scripts/vulkan-device.sh true > "$logs/vulkan-device" 2>&1; then
+  not_run vulkan "$(sed -n 's/^SKIPPED [^:]*: //p' "$logs/vulkan-device" | grep . || tail -n 1 "$logs/vulkan-device")"
+else
+  step vulkan timeout -k 10 "$left" scripts/check-vulkan.sh
+fi
 step untouched untouched

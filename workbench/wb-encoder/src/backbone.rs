@@ -48,9 +48,7 @@ pub trait Backbone: Send + Sync {
         if !on {
             return Ok(());
         }
-        let message = "needs a transformer on the processor, and this is none";
-        Err(Error::value("train.gradient_checkpointing", message)
-            .with_hint("train.gradient_checkpointing=false; less memory also with train.batch.micro_tokens"))
+        Err(no_layers())
     }
 
     /// From now on passes end with [`Error::Stopped`] soon after this is set, in the middle of a batch; a backward pass
@@ -131,6 +129,13 @@ impl<'a> Upstream<'a> {
         }
         Ok(())
     }
+}
+
+/// The error of a backbone that has nothing to compute again.
+pub(crate) fn no_layers() -> Error {
+    let message = "needs a transformer, and this is none";
+    Error::value("train.gradient_checkpointing", message)
+        .with_hint("train.gradient_checkpointing=false; less memory also with train.batch.micro_tokens")
 }
 
 fn no_token_states() -> Error {

@@ -5,18 +5,17 @@
 pub mod backbone;
 pub mod batch;
 pub mod bi_encoder;
-#[cfg(feature = "burn")]
-mod burn_backbone;
 pub mod cross_encoder;
+#[cfg(any(feature = "cuda", test))]
+mod cuda_toolkit;
 pub mod dense;
 pub mod device;
-#[cfg(feature = "burn")]
-mod device_weights;
 pub mod dropout;
 pub mod error;
 pub mod export;
 pub mod folder;
 pub mod journals;
+pub mod kernel_settings;
 pub mod kernels;
 pub mod late_interaction;
 pub mod lora;
@@ -24,10 +23,11 @@ pub mod losses;
 pub mod models;
 pub mod native;
 #[cfg(feature = "burn")]
-mod padded;
+mod on_device;
 pub mod parameters;
 pub mod pooling;
 pub mod self_test;
+pub mod several;
 pub mod similarities;
 pub mod static_from_teacher;
 pub mod stop;
@@ -42,18 +42,20 @@ mod word_splitter;
 pub use backbone::{Backbone, Dropout, Upstream};
 pub use batch::TokenBatch;
 pub use bi_encoder::BiEncoder;
-#[cfg(feature = "burn")]
-pub use burn_backbone::BurnBackbone;
 pub use cross_encoder::{CrossEncoder, PairReading, PairReadingConfig, ScoreActivation};
-pub use device::{DeviceConfig, OpenDevice};
+pub use device::{DeviceConfig, Devices, OpenDevice};
 pub use error::training_stopped;
 pub use export::{ExportConfig, ExportFormat, Exported, export};
 pub use folder::Folder;
+pub use kernel_settings::{Autotune, KernelSettings};
 pub use late_interaction::{LateInteraction, LateInteractionConfig};
 pub use lora::LoraConfig;
 pub use models::{Architecture, Model};
+#[cfg(feature = "burn")]
+pub use on_device::{BurnBackbone, Traffic};
 pub use parameters::{Gradients, Parameter, Parameters};
 pub use pooling::Pooling;
+pub use several::SeveralBackbones;
 pub use static_from_teacher::BagFromTeacher;
 pub use stop::Stop;
 pub use tokenizer::Tokenizer;

@@ -157,7 +157,7 @@ pub fn folder(datasets: &Path, fingerprint: &Fingerprint) -> PathBuf {
 /// would have to find out which device `auto` is.
 pub fn fingerprint(experiment: &Experiment, self_tests: bool) -> Result<Option<Fingerprint>> {
     let is_judged = !experiment.data()?.prepare().encoders().is_empty();
-    if is_judged && !self_tests && device::without_test(experiment.device).is_none() {
+    if is_judged && !self_tests && device::without_test(experiment.device.first()).is_none() {
         return Ok(None);
     }
     of_all(experiment, &sources(experiment)?).map(Some)
@@ -179,7 +179,7 @@ fn of_all(experiment: &Experiment, sources: &[Fingerprint]) -> Result<Fingerprin
     });
     for judge in config.prepare().encoders() {
         // Devices agree up to rounding, and rounding decides who is above a threshold.
-        let device = device::resolved(experiment.device)?;
+        let device = device::resolved(experiment.device.first())?;
         all.text(encoder::of_reference(judge)?.as_str()).text(&device.to_string());
     }
     Ok(all.finish())

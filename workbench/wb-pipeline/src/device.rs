@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use wb_encoder::{
-    DeviceConfig, Folder, OpenDevice,
+    DeviceConfig, Devices, Folder, KernelSettings, OpenDevice,
     self_test::{self, ProbeReport},
 };
 
@@ -89,13 +89,21 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     Ok(device.open()?)
 }
 
-/// Opens the device of an experiment, tried with the model that the experiment begins with if that is a pretrained one.
-/// To be asked for before anything is computed or written.
+/// The devices of an experiment, with the one that `auto` stands for ([`resolved`]).
+pub fn all_resolved(devices: &Devices) -> Result<Devices> {
+    Ok(devices.with_first(resolved(devices.first())?))
+}
+
+/// Opens the devices of an experiment, each tried with the model that the experiment begins with if that is a pretrained
+/// one. To be asked for before anything is computed or written.
 pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
-    experiment.device.require_compiled()?;
-    let model = experiment.pretrained().filter(|_| experiment.device.needs_self_test());
-    let model = model.map(encoder::locate).transpose()?;
-    open(experiment.device, model.as_deref())
+    let devices = &experiment.device;
+    devices.iter().try_for_each(DeviceConfig::require_compiled)?;
+    let needs_model = devices.iter().any(DeviceConfig::needs_self_test);
+    let model = experiment.pretrained().filter(|_| needs_model).map(encoder::locate).transpose()?;
+    let mut all = devices.iter().map(|device| open(device, model.as_deref())).collect::<Result<Vec<_>>>()?.into_iter();
+    let first = all.next().context("the list of devices is empty")?;
+    Ok(first.beside(all.collect()))
 }
 
 /// Runs the self-test in a child process, which may hang or die.
@@ -127,8 +135,55 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
+/// The settings with which a device that failed its self-test passes it, tried one after the other.
+fn passes_with(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<Option<DeviceConfig>> {
+    let (Some(kernels), false) = (device.kernels(), device == DeviceConfig::Auto) else { return Ok(None) };
+    for settings in KernelSettings::others().filter(|settings| *settings != kernels) {
+        let other = device.with_kernels(settings);
+        output::note(format!("trying {other}"));
+        if guarded(other, model, limit)?.failure.is_none() {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
+}
+
+/// Tests a device and prints what was found; where it fails, the settings with which it does not. True where it passed.
+pub fn test(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<bool> {
+    let report = guarded(device, model, limit)?;
+    print(&report);
+    let Some(failure) = &report.failure else {
+        output::line(format!("{}: fine, {:.1} s", report.description, report.seconds));
+        return Ok(true);
+    };
+    let name = if report.description.is_empty() { &report.device } else { &report.description };
+    output::line(format!("refused: {name}: {failure}"));
+    // A machine that has no such device has none with other settings, and one that hangs has taken its time.
+    let other = match !report.checks.is_empty() || report.crashed() {
+        true => passes_with(device, model, limit)?,
+        false => None,
+    };
+    output::note(match other {
+        Some(other) => format!("  hint: it passes with other kernels: device='{other}' (--device '{other}')"),
+        None => "  hint: run with device=cpu".to_owned(),
+    });
+    Ok(false)
+}
+
+/// Lines about the devices of this build.
+pub fn about() -> Vec<String> {
+    let compiled: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
+    let last = compiled.last().map_or("cpu", String::as_str);
+    let mut lines =
+        vec![format!("devices  {} (compiled in; test one with `wb doctor --device {last}`)", compiled.join(", "))];
+    if DeviceConfig::compiled() != [DeviceConfig::Cpu] {
+        lines.push("kernels  compiled and timed anew by each process; none is kept on disk".to_owned());
+    }
+    lines
+}
+
 /// Prints the checks of a self-test, if it came to any.
-pub fn print(report: &ProbeReport) {
+fn print(report: &ProbeReport) {
     let rows: Vec<Vec<String>> = report
         .checks
         .iter()
@@ -153,10 +208,11 @@ mod tests {
 
     #[test]
     fn only_an_auto_that_may_be_a_gpu_has_to_be_tried() {
+        let cuda = "cuda:1".parse().unwrap();
         for (device, needs_self_test, expected) in [
             (DeviceConfig::Auto, true, None),
             (DeviceConfig::Auto, false, Some(DeviceConfig::Cpu)),
-            (DeviceConfig::Cuda(1), true, Some(DeviceConfig::Cuda(1))),
+            (cuda, true, Some(cuda)),
             (DeviceConfig::Cpu, false, Some(DeviceConfig::Cpu)),
         ] {
             assert_eq!(known(device, needs_self_test), expected, "{device}");

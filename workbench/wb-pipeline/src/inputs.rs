@@ -23,7 +23,7 @@ pub fn inputs(experiment: &Experiment, data: &ExperimentPairs) -> Result<RunInpu
     let mut all = Fingerprint::builder();
     // Other code may give other bytes.
     all.text(&this_code()).text(&experiment.name).number(experiment.seed.0);
-    all.text(&device::resolved(experiment.device)?.to_string()).text(data.fingerprint.as_str());
+    all.text(&device::all_resolved(&experiment.device)?.to_string()).text(data.fingerprint.as_str());
     let of_encoder = encoder::fingerprint(experiment.encoder()?)?;
     all.text(of_encoder.as_str());
     parts.insert("encoder".to_owned(), of_encoder.to_string());

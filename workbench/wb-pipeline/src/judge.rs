@@ -36,7 +36,7 @@ impl<'a> Judges<'a> {
             Some(at) => at,
             None => {
                 let folder = encoder::locate(judge)?;
-                let device = device::open(self.experiment.device, Some(&folder))?;
+                let device = device::open(self.experiment.device.first(), Some(&folder))?;
                 let encoder = BiEncoder::open_frozen(Folder::read(&folder)?, &device)?;
                 self.encoders.push((judge.clone(), Remembered::new(encoder)));
                 self.encoders.len() - 1

@@ -102,7 +102,7 @@ fn of_name(experiment: &Experiment) -> Option<String> {
 /// Lints about names, devices, training and mining.
 pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
     let mut lints: Vec<String> = of_name(experiment).into_iter().collect();
-    if let Err(error) = experiment.device.require_compiled() {
+    for error in experiment.device.iter().filter_map(|device| device.require_compiled().err()) {
         lints.push(match error.hint() {
             Some(hint) => format!("device: {error}: {hint}"),
             None => format!("device: {error}"),

@@ -9,7 +9,7 @@ use wb_core::{
     manifest::Manifest,
     run_dir::{list, read_json},
 };
-use wb_encoder::{DeviceConfig, train::checkpoint};
+use wb_encoder::{Devices, train::checkpoint};
 
 use super::{
     data, device,
@@ -111,7 +111,7 @@ fn differences(run: &RunDir, experiment: &Experiment, parts: &BTreeMap<String, S
             found.push(format!("{name}: other content than when it began"));
         }
     }
-    found.extend(other_device(&manifest, device::resolved(experiment.device)?));
+    found.extend(other_device(&manifest, &device::all_resolved(&experiment.device)?));
     // Weights that are trained stay as they are, whatever measures them.
     if !Stages::open(run)?.has("train") {
         found.extend(other_build(&manifest));
@@ -128,8 +128,9 @@ fn deciding(experiment: &Experiment) -> Value {
 }
 
 /// Both devices, where they are two. The manifest describes its own as `cpu (2 threads)`.
-fn other_device(manifest: &Manifest, now: DeviceConfig) -> Option<String> {
-    let before = manifest.device.split(" (").next().unwrap_or_default();
+fn other_device(manifest: &Manifest, now: &Devices) -> Option<String> {
+    let names = manifest.device.split(" + ").map(|device| device.split(" (").next().unwrap_or_default());
+    let before = names.collect::<Vec<_>>().join(" + ");
     (before != now.to_string()).then(|| format!("device: {before}, now {now}"))
 }
 

@@ -86,7 +86,7 @@ pub fn encoder(
         return Ok((Trained::Done, keeps_untrained.then_some(begun)));
     }
     run.dir.reopen()?;
-    write_head(experiment, data, run, &device.description)?;
+    write_head(experiment, data, run, &device.descriptions())?;
     for note in &begun.notes {
         output::note(format!("encoder: {note}"));
     }

@@ -1,4 +1,4 @@
-//! Backbones: what they are ([`Architecture`]), which weights they have, and how they compute in burn's tensors.
+//! Backbones: what they are ([`Architecture`]) and which weights they have.
 
 pub mod activation;
 pub mod bert;
@@ -11,11 +11,7 @@ pub mod qwen;
 pub mod score_head;
 pub mod stack;
 pub mod static_config;
-#[cfg(feature = "burn")]
-pub(crate) mod static_embedding;
 pub mod t5;
-#[cfg(feature = "burn")]
-pub(crate) mod transformer;
 pub mod transformer_config;
 pub mod transformer_sizes;
 pub mod weight_list;

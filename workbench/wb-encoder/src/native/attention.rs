@@ -171,8 +171,8 @@ impl Heads {
     /// Dropout on one head's probabilities of a block, or on their gradients.
     fn drop(mask: Mask, head: usize, block: &Block, text: Text, x: &mut [f32]) {
         let Block { queries, keys } = block;
-        let element = |row: usize| attention_element(head, queries.start + row) + keys.start as u64;
-        mask.apply_to_rows(x, keys.len(), text.place, element);
+        let element = |row: usize| attention_element(queries.start + row) + keys.start as u32;
+        mask.apply_to_rows(x, keys.len(), mask.of_text(text.place).of(head as u32), element);
     }
 
     /// One head's probabilities of a block after dropout: in `dropped`, or as they are where there is none.

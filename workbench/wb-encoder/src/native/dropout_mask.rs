@@ -4,7 +4,7 @@
 use crate::{
     backbone::Dropout,
     batch::TokenBatch,
-    dropout::{draw, key, limit},
+    dropout::{MaskKey, limit},
     kernels::vector::vectorized,
     native::groups::Group,
 };
@@ -12,9 +12,8 @@ use crate::{
 /// Dropout at one place of the network.
 #[derive(Debug, Clone, Copy)]
 pub struct Mask {
-    dropout: Dropout,
-    site: u64,
-    limit: u64,
+    site: MaskKey,
+    limit: u32,
     factor: f32,
 }
 
@@ -22,7 +21,8 @@ impl Mask {
     /// `None` where nothing is dropped.
     pub fn new(dropout: Option<Dropout>, site: u64, probability: f64) -> Option<Self> {
         let dropout = dropout.filter(|_| probability > 0.0)?;
-        Some(Self { dropout, site, limit: limit(probability), factor: (1.0 / (1.0 - probability)) as f32 })
+        let (site, factor) = (MaskKey::of_site(dropout, site), (1.0 / (1.0 - probability)) as f32);
+        Some(Self { site, limit: limit(probability), factor })
     }
 
     /// Zeroes the dropped elements and scales the others, for a group's rows of `width` numbers, one a token.
@@ -30,20 +30,24 @@ impl Mask {
         for text in group.texts.clone() {
             let first = (batch.offsets()[text] - group.tokens.start) * width;
             let last = (batch.offsets()[text + 1] - group.tokens.start) * width;
-            self.apply_to_rows(&mut x[first..last], usize::MAX, batch.place(text), |_| 0);
+            self.apply_to_rows(&mut x[first..last], usize::MAX, self.of_text(batch.place(text)), |_| 0);
         }
     }
 
-    /// Drops elements of rows of `width` numbers of the text at a place of the whole batch;
-    /// `element` is the number of a row's first element.
-    pub fn apply_to_rows(self, x: &mut [f32], width: usize, place: u64, element: impl Fn(usize) -> u64) {
-        let key = key(self.dropout, self.site, place);
+    /// The key of the text at a place of the whole batch.
+    pub fn of_text(self, place: u64) -> MaskKey {
+        self.site.of(place as u32)
+    }
+
+    /// Drops elements of rows of `width` numbers by a key; `element` is the number of a row's first element.
+    pub fn apply_to_rows(self, x: &mut [f32], width: usize, key: MaskKey, element: impl Fn(usize) -> u32) {
         vectorized!({
             for (row, x) in x.chunks_mut(width).enumerate() {
-                let first = element(row);
-                for (offset, x) in x.iter_mut().enumerate() {
-                    let drop = draw(key, first + offset as u64) < self.limit;
+                let mut element = element(row);
+                for x in x.iter_mut() {
+                    let drop = key.draw(element) < self.limit;
                     *x = if drop { 0.0 } else { *x * self.factor };
+                    element = element.wrapping_add(1);
                 }
             }
         });
@@ -53,10 +57,10 @@ impl Mask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{dropout::dropped, native::groups::groups};
+    use crate::native::groups::groups;
 
     #[test]
-    fn parts_equal_the_whole_and_the_masks_of_devices_and_the_mean_stays() {
+    fn parts_equal_the_whole_and_the_mean_stays() {
         let mask = Mask::new(Some(Dropout { seed: 7 }), 3, 0.25).unwrap();
         let texts: Vec<Vec<u32>> = (0..40).map(|text| vec![0; text * 5 % 17]).collect();
         let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
@@ -70,10 +74,11 @@ mod tests {
         };
         let whole = apply(&batch);
         assert_eq!(apply(&batch.part(13..29)), whole[batch.offsets()[13] * 100..batch.offsets()[29] * 100]);
-        let n = texts[13].len() * 100;
-        let of_device = dropped(Dropout { seed: 7 }, 3, &[13], n, |at| at as u64, 0.25);
-        let found: Vec<bool> = whole[batch.offsets()[13] * 100..][..n].iter().map(|x| *x == 0.0).collect();
-        assert_eq!(found, of_device);
+        let key = MaskKey::of_site(Dropout { seed: 7 }, 3).of(13);
+        let expected: Vec<bool> = (0..texts[13].len() as u32 * 100).map(|at| key.draw(at) < limit(0.25)).collect();
+        let found: Vec<bool> =
+            whole[batch.offsets()[13] * 100..].iter().map(|x| *x == 0.0).take(expected.len()).collect();
+        assert_eq!(found, expected);
         let mean = whole.iter().sum::<f32>() / whole.len() as f32;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
         assert!(Mask::new(None, 3, 0.25).is_none());

@@ -8,9 +8,9 @@ use super::open;
 use crate::{
     backbone::{Backbone, Dropout, Upstream},
     batch::TokenBatch,
-    burn_backbone::BurnBackbone,
     lora::{self, LoraConfig},
     models::{Activation, Architecture, BertConfig, Model, StaticConfig, T5Config, TransformerSizes},
+    on_device::BurnBackbone,
     parameters::{Gradients, Parameters},
     pooling::Pooling,
 };

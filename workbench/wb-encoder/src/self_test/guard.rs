@@ -17,6 +17,8 @@ pub const DOING: &str = "doing: ";
 
 /// Beginning of the failure of a process that did not end in time.
 pub(super) const HUNG: &str = "it hung";
+/// Beginning of the failure of a process that died.
+pub(super) const CRASHED: &str = "it crashed";
 
 /// Time between two looks at the process.
 const POLL: Duration = Duration::from_millis(20);
@@ -72,8 +74,8 @@ pub fn run_guarded(device: &str, mut command: Command, limit: Duration) -> Resul
     match report {
         // A driver may crash while it is closed, after the report was printed: it is not to be trusted either.
         Some(report) if status.success() || report.failure.is_some() => Ok(report),
-        Some(_) => Ok(failed(format!("it crashed while it was closed ({}){}", describe(status), said(&complaints)))),
-        None => Ok(failed(format!("it crashed{doing} ({}){}", describe(status), said(&complaints)))),
+        Some(_) => Ok(failed(format!("{CRASHED} while it was closed ({}){}", describe(status), said(&complaints)))),
+        None => Ok(failed(format!("{CRASHED}{doing} ({}){}", describe(status), said(&complaints)))),
     }
 }
 

@@ -60,6 +60,11 @@ pub struct ProbeCheck {
 }
 
 impl ProbeReport {
+    /// True where the process of the test died.
+    pub fn crashed(&self) -> bool {
+        self.failure.as_deref().is_some_and(|failure| failure.starts_with(guard::CRASHED))
+    }
+
     /// An error where the device must not be used.
     pub fn require(&self) -> Result<()> {
         match &self.failure {
@@ -161,7 +166,8 @@ pub fn sample_batch(tokenizer: &Tokenizer, max_tokens: usize) -> Result<TokenBat
     Ok(TokenBatch::new(ids.iter().map(Vec::as_slice)))
 }
 
-/// A model to test a device with where none is at hand: a fresh BERT, MiniLM's width, two layers, and 16 texts for it.
+/// A model to test a device with where none is at hand: a fresh BERT, MiniLM's width, two layers, and 16 texts for it, one
+/// of them of 512 tokens.
 pub fn made_up_model() -> (Model, TokenBatch) {
     let architecture = Architecture::Bert(crate::models::BertConfig {
         sizes: crate::models::TransformerSizes {
@@ -170,7 +176,7 @@ pub fn made_up_model() -> (Model, TokenBatch) {
             num_hidden_layers: 2,
             num_attention_heads: 12,
             intermediate_size: 1536,
-            max_position_embeddings: 128,
+            max_position_embeddings: 512,
         },
         type_vocab_size: 2,
         layer_norm_eps: 1e-12,
@@ -180,8 +186,9 @@ pub fn made_up_model() -> (Model, TokenBatch) {
         attention_dropout: 0.1,
     });
     let parameters = architecture.fresh(Seed(0));
-    let text = |i: u32| -> Vec<u32> { (0..2 + i * 8).map(|k| (k * 37 + i * 11) % 1000).collect() };
-    let texts: Vec<Vec<u32>> = (0..16).map(text).collect();
+    let lengths = (0..15).map(|i| 2 + i * 8).chain([512]);
+    let text = |tokens: u32| -> Vec<u32> { (0..tokens).map(|k| (k * 37 + tokens * 11) % 1000).collect() };
+    let texts: Vec<Vec<u32>> = lengths.map(text).collect();
     let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
     (Model { architecture, parameters, pooling: Pooling::Mean, adapter: None }, batch)
 }

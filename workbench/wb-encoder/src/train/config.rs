@@ -51,8 +51,8 @@ pub struct TrainConfig {
     /// Gradients whose Euclidean norm is above this are scaled down to it; `0` for off.
     pub clip_norm: f64,
     /// Keeps only the inputs of layers between the two passes and computes the rest again: a tenth of the memory of a
-    /// batch's activations or less, bit for bit the same gradients, and a third to a half more time. For transformers
-    /// on the processor.
+    /// batch's activations or less, the same gradients (on the processor bit for bit), and a third to a half more time. For
+    /// transformers.
     pub gradient_checkpointing: bool,
     /// Further objectives that training lowers, on the tokens of code.
     pub objectives: ObjectivesConfig,

@@ -165,26 +165,26 @@ pub(super) fn parts(tokens: &TokenBatch, most_tokens: usize, most_texts: usize) 
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::path::Path;
 
     use burn::tensor::Device;
 
     use super::*;
     use crate::{
-        burn_backbone::BurnBackbone,
         late_interaction::{LateInteraction, LateInteractionConfig, WEIGHT},
         lora::{self, LoraConfig},
         losses::tests::{ALL, config, mixed_labels},
         models::{Architecture, BertConfig, Model},
         native,
+        on_device::BurnBackbone,
         pooling::Pooling,
         similarities::SimilarityConfig,
         tokenizer::Tokenizer,
     };
 
     /// A small transformer in which everything drops: the model, its attention, its adapters.
-    pub(in crate::train) fn dropping() -> Model {
+    pub(crate) fn dropping() -> Model {
         let architecture = Architecture::Bert(BertConfig::tiny(0.2));
         let adapters = LoraConfig {
             rank: 3,

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fs};
 use serde::Deserialize;
 use wb_core::{Seed, Side, progress::silent};
 use wb_encoder::{
-    Backbone, ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream,
-    WeightType, export, models::HubTokens,
+    ExportConfig, ExportFormat, Folder, Gradients, LoraConfig, Model, Pooling, TokenBatch, Upstream, export,
+    models::HubTokens,
 };
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     tokens::weights,
 };
 
-const NAMES: [&str; 5] = ["tiny-qwen2", "tiny-qwen3", "tiny-modernbert", "tiny-nomic", "tiny-gemma"];
+pub const NAMES: [&str; 5] = ["tiny-qwen2", "tiny-qwen3", "tiny-modernbert", "tiny-nomic", "tiny-gemma"];
 
 #[derive(Deserialize)]
 struct Golden {
@@ -238,69 +238,6 @@ fn what_a_base_model_does_not_say_is_not_exported_as_adapters_of_it() {
     }
 }
 
-#[derive(Deserialize)]
-struct LongTexts {
-    model: BTreeMap<usize, LongText>,
-    peft: BTreeMap<usize, LongText>,
-}
-
-#[derive(Deserialize)]
-struct LongText {
-    mean: Vec<f32>,
-    states: BTreeMap<usize, Vec<f32>>,
-    gradients: BTreeMap<String, [f64; 2]>,
-}
-
-/// Texts much longer than the blocks that attention is computed in, and than any window: states, and gradients of all
-/// weights and of adapters. Burn has the square of the length in memory, and computes the shorter one.
-#[test]
-fn states_and_gradients_of_long_texts_are_those_of_transformers() {
-    for name in NAMES {
-        let long: LongTexts = golden_json(&format!("{name}-long.json"));
-        let place = copy(name);
-        let places = r#""max_position_embeddings": 256"#;
-        edit(&place.path().join("config.json"), places, r#""max_position_embeddings": 8192"#);
-        let folder = Folder::read(place.path()).unwrap();
-        let vocabulary = folder.model.architecture.vocab_size();
-        let mut adapted = folder.clone();
-        adapted.add_peft(&golden().join(format!("peft-{name}"))).unwrap();
-        for (model, expected) in [(&folder.model, &long.model), (&adapted.model, &long.peft)] {
-            for (path, backbone) in both(model) {
-                for (length, expected) in expected.iter().filter(|(length, _)| path == "cpu" || **length < 2048) {
-                    let ids: Vec<u32> = (0..*length).map(|at| ((17 + 31 * at + at * at) % vocabulary) as u32).collect();
-                    check_long(&format!("{name} {path}, {length} tokens"), &*backbone, &ids, expected);
-                }
-            }
-        }
-    }
-}
-
-fn check_long(what: &str, backbone: &dyn Backbone, ids: &[u32], expected: &LongText) {
-    let batch = TokenBatch::new([ids]);
-    let (_, tracked, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
-    for states in [&tracked, &backbone.embed_tokens(&batch).unwrap()] {
-        let mean = states.mean_axis(ndarray::Axis(0)).unwrap();
-        let rows = expected.states.iter().map(|(row, expected)| (states.row(*row), expected));
-        for (found, expected) in rows.chain([(mean.view(), &expected.mean)]) {
-            let size = expected.iter().map(|x| x.abs()).fold(0f32, f32::max);
-            let differences = found.iter().zip(expected).map(|(a, b)| (a - b).abs());
-            let worst = differences.fold(0f32, f32::max);
-            assert!(worst <= 1e-4 * size, "{what}: {worst} of {size}");
-        }
-    }
-    let mut found = Gradients::zeros(backbone.parameters());
-    backbone.backward_tokens(tape, Upstream::states(weights(tracked.dim()).view()), &mut found).unwrap();
-    let trained: Vec<_> = backbone.parameters().iter().enumerate().filter(|(_, p)| p.trainable).collect();
-    assert_eq!(trained.len(), expected.gradients.len(), "{what}");
-    let mut worst = 0f64;
-    for (place, parameter) in trained {
-        let error = gradient_error(&parameter.name, found.at(place), expected.gradients[&parameter.name]);
-        assert!(error <= 1e-4, "{what}, {}: {error}", parameter.name);
-        worst = worst.max(error);
-    }
-    eprintln!("{what}: gradients differ by {worst:.1e} of their size");
-}
-
 #[test]
 fn adapters_are_those_of_peft() {
     for name in NAMES {
@@ -492,146 +429,4 @@ fn weights_in_several_files_are_read_whole_or_not_at_all() {
     let text = fs::read_to_string(&index).unwrap().replace("model-00004-of-00004", "model-00003-of-00004");
     fs::write(&index, text).unwrap();
     refused(place.path(), "is missing, expected shape");
-}
-
-/// Weights of 16 bits stay that in memory, and give the bits of the same numbers in 32: states, and gradients of adapters
-/// and of inputs. What training changes becomes 32-bit floats.
-#[test]
-fn weights_of_sixteen_bits_give_the_bits_of_their_floats() {
-    let place = tempfile::tempdir().unwrap();
-    let lora: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": ["q_proj", "down_proj"]}"#).unwrap();
-    for dtype in [WeightType::F16, WeightType::Bf16] {
-        let to = place.path().join(dtype.to_string());
-        let config = ExportConfig { format: ExportFormat::St, dtype, ..Default::default() };
-        export(&tiny("tiny-qwen3"), &config, &|_| String::new(), &to).unwrap();
-        let mut short = Folder::read(&to).unwrap();
-        short.attach(&lora, Seed(3)).unwrap();
-        for p in short.model.parameters.iter_mut().filter(|p| p.trainable) {
-            p.values.floats_mut().iter_mut().enumerate().for_each(|(i, v)| *v += (i as f32 * 0.3).sin() * 0.1);
-        }
-        let mut floats = short.clone();
-        floats.model.parameters.iter_mut().for_each(|p| {
-            p.values.floats_mut();
-        });
-        let is_short = |p: &&wb_encoder::Parameter| p.values.weight_type() == dtype;
-        assert_eq!(short.model.parameters.iter().filter(is_short).count(), 3 * 7 + 1);
-        assert_eq!(floats.model.parameters.iter().filter(is_short).count(), 0);
-        let ids: Vec<Vec<u32>> = [1, 2, 17, 90].map(|n| (0..n).map(|at| (at * 7 % 300) as u32).collect()).into();
-        let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
-        let device = wb_encoder::DeviceConfig::Cpu.open().unwrap();
-        let run = |folder: &Folder| {
-            let mut backbone = device.open_backbone(folder.model.clone()).unwrap();
-            let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
-            let mut found = Gradients::zeros(backbone.parameters());
-            backbone.backward_tokens(tape, Upstream::states(weights(states.dim()).view()), &mut found).unwrap();
-            let kept = backbone.parameters().iter().filter(is_short).count();
-            // A step on a weight that was frozen: it counts from now on.
-            let place = backbone.parameters().position("layers.1.mlp.up_proj.weight").unwrap();
-            backbone
-                .update(&mut |parameters| {
-                    parameters.iter_mut().nth(place).unwrap().values.floats_mut().iter_mut().for_each(|w| *w *= 2.0);
-                })
-                .unwrap();
-            let after = backbone.embed_tokens(&batch).unwrap();
-            assert_ne!(after, states);
-            (states, found, after, kept)
-        };
-        let (of_short, of_floats) = (run(&short), run(&floats));
-        assert_eq!((of_short.3, of_floats.3), (3 * 7 + 1, 0));
-        assert!(of_short.0 == of_floats.0 && of_short.1 == of_floats.1 && of_short.2 == of_floats.2, "{dtype}");
-        // What the encoder was before a step is the same memory, but for what the step has changed.
-        let mut encoder = cpu(short.clone());
-        let before = encoder.to_folder();
-        let step = |parameters: &mut wb_encoder::Parameters| {
-            parameters
-                .iter_mut()
-                .filter(|p| p.trainable)
-                .for_each(|p| p.values.floats_mut().iter_mut().for_each(|w| *w += 1.0));
-        };
-        encoder.backbone_mut().update(&mut |parameters| step(parameters)).unwrap();
-        for (now, before) in encoder.backbone().parameters().iter().zip(before.model.parameters.iter()) {
-            assert_eq!(now.values.shares(&before.values), !now.trainable, "{}", now.name);
-        }
-        assert_eq!(before.model.parameters, short.model.parameters);
-        // Without its weights, a folder says how much memory they take.
-        fs::remove_file(to.join("model.safetensors")).unwrap();
-        let alike = Folder::sized_like(&to, Seed(1)).unwrap();
-        let memory = |folder: &Folder| folder.model.parameters.iter().map(|p| p.values.memory()).collect::<Vec<_>>();
-        let read = memory(&short);
-        assert_eq!(memory(&alike), read[..alike.model.parameters.len()]);
-        // A run's own folder has them in as many bits.
-        let own = place.path().join(format!("own-{dtype}"));
-        short.write(&own).unwrap();
-        let back = Folder::read(&own).unwrap();
-        assert_eq!(back.model.parameters.iter().filter(is_short).count(), 3 * 7 + 1);
-        assert_eq!(back.model, short.model);
-    }
-}
-
-/// Weights in 8 bits are computed as the floats that they stand for, bit for bit, with adapters beside them; and floats
-/// rounded to 16 bits in memory are those that a file of 16 bits has.
-#[test]
-fn weights_of_other_types_give_the_bits_of_their_floats() {
-    let ids: Vec<Vec<u32>> = [1, 2, 17, 90].map(|n| (0..n).map(|at| (at * 7 % 300) as u32).collect()).into();
-    let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
-    let device = wb_encoder::DeviceConfig::Cpu.open().unwrap();
-    let states = |folder: &Folder| {
-        let mut model = folder.model.clone();
-        model.parameters.freeze();
-        device.open_backbone(model).unwrap().embed_tokens(&batch).unwrap()
-    };
-    let lora: LoraConfig = serde_json::from_str(r#"{"rank": 2, "targets": ["q_proj", "down_proj"]}"#).unwrap();
-    let mut own = tiny("tiny-qwen3");
-    own.attach(&lora, Seed(3)).unwrap();
-    let reference = states(&own);
-    for (dtype, fewer) in [("f32", false), ("f16", true), ("bf16", true), ("int8", true)] {
-        let mut folder = own.clone();
-        folder.keep_as(dtype.parse().unwrap()).unwrap();
-        let found = states(&folder);
-        let memory =
-            |folder: &Folder| folder.model.parameters.iter().map(|parameter| parameter.values.memory()).sum::<usize>();
-        assert_eq!((found != reference, memory(&folder) < memory(&own)), (fewer, fewer), "{dtype}");
-        folder.model.parameters.iter_mut().for_each(|parameter| _ = parameter.values.floats_mut());
-        assert_eq!(states(&folder), found, "{dtype}");
-    }
-}
-
-/// The lengths of rows of 16-bit weights are those of the same numbers in 32 bits: states, gradients, and after a step.
-#[test]
-fn dora_over_sixteen_bits_gives_the_bits_of_its_floats() {
-    let lora: LoraConfig =
-        serde_json::from_str(r#"{"rank": 2, "targets": "all-linear", "dropout": 0, "use_dora": true}"#).unwrap();
-    let ids: Vec<Vec<u32>> = [1, 17, 90].map(|n| (0..n).map(|at| (at * 7 % 300) as u32).collect()).into();
-    let batch = TokenBatch::new(ids.iter().map(Vec::as_slice));
-    let device = wb_encoder::DeviceConfig::Cpu.open().unwrap();
-    for dtype in ["f16", "bf16"] {
-        let mut short = tiny("tiny-qwen3");
-        short.keep_as(dtype.parse().unwrap()).unwrap();
-        let mut floats = short.clone();
-        floats.keep_as("f32".parse().unwrap()).unwrap();
-        let run = |mut folder: Folder| {
-            folder.attach(&lora, Seed(3)).unwrap();
-            let mut backbone = device.open_backbone(folder.model).unwrap();
-            let mut found = Vec::new();
-            for _ in 0..2 {
-                let (_, states, tape) = backbone.embed_tokens_tracked(&batch, None).unwrap();
-                let mut gradients = Gradients::zeros(backbone.parameters());
-                backbone.backward_tokens(tape, Upstream::states(weights(states.dim()).view()), &mut gradients).unwrap();
-                backbone
-                    .update(&mut |parameters| {
-                        for (p, gradient) in parameters.iter_mut().zip(gradients.iter()).filter(|(p, _)| p.trainable) {
-                            p.values.floats_mut().iter_mut().zip(gradient).for_each(|(w, g)| *w -= 0.01 * g);
-                        }
-                    })
-                    .unwrap();
-                found.push((states, gradients));
-            }
-            let kept = backbone.parameters().iter().filter(|p| p.values.weight_type() != WeightType::F32).count();
-            (found, kept)
-        };
-        let ((of_short, kept), (of_floats, none)) = (run(short), run(floats));
-        assert_eq!((kept, none), (3 * 7 + 1, 0));
-        assert!(of_short == of_floats, "{dtype}");
-        assert!(of_short[0].0 != of_short[1].0, "a step changes the states");
-    }
 }

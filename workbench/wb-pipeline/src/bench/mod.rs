@@ -145,7 +145,7 @@ fn inputs(
         all.text(documents.embed.as_str()).text(of_annotations.as_str());
     }
     all.text(plan.dataset.as_str());
-    all.text(&device::resolved(experiment.device)?.to_string());
+    all.text(&device::resolved(experiment.device.first())?.to_string());
     all.text(of_encoder.as_str());
     Ok(all.finish())
 }
@@ -246,7 +246,7 @@ impl Encoders<'_> {
             true => ("trained", Folder::read_cross_encoder(&self.run_encoder)?),
             false => ("untrained", self.untrained.clone().context("the cross-encoder before training is not there")?),
         };
-        let device = device::open(self.experiment.device, None)?;
+        let device = device::open(self.experiment.device.first(), None)?;
         let reranker = CrossEncoder::open(folder, &device)?.named(name);
         let settings = vec![("max tokens of both".to_owned(), reranker.max_tokens().to_string())];
         let (role, base) = self.role(trained);
@@ -281,7 +281,7 @@ impl Encoders<'_> {
         let slot = usize::from(trained);
         if self.opened[slot].is_none() {
             let model = trained.then_some(self.run_encoder.as_path());
-            let device = device::open(self.experiment.device, model)?;
+            let device = device::open(self.experiment.device.first(), model)?;
             let folder = match (trained, self.untrained.take()) {
                 (true, kept) => {
                     self.untrained = kept;

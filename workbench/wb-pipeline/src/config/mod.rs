@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{EncoderRef, Error, Result, Seed};
-use wb_encoder::{DeviceConfig, journals::JournalFormat, train::TrainConfig};
+use wb_encoder::{Devices, journals::JournalFormat, train::TrainConfig};
 use wb_llm::LlmConfig;
 use wb_retrieval::mining::MiningConfig;
 use wb_synth::{SynthConfig, annotate::AnnotateConfig, rules::RulesConfig, snippets::SnippetsConfig};
@@ -42,9 +42,10 @@ pub struct Experiment {
     pub seed: Seed,
     /// The device that computes: `auto`, `cpu`, `cuda`, `cuda:N`, `metal`, `vulkan`, `wgpu`. `auto` takes the first of
     /// cuda, metal, vulkan, wgpu, cpu that is compiled in and present. A device that is named and not there is an
-    /// error.
+    /// error. Where a device is right only with other kernels: `{ vulkan: { fusion: false, autotune: minimal } }`. A
+    /// training may be the work of several: `[cuda:0, cuda:1]`; what only encodes is that of the first.
     #[serde(default)]
-    pub device: DeviceConfig,
+    pub device: Devices,
     /// The language model; needed by `synth`, `annotate` and a `rag` whose `generator` is `model`.
     #[serde(default)]
     pub llm: Option<LlmConfig>,

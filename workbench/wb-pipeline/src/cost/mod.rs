@@ -79,7 +79,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
     let opened = if probe { Some(open(experiment)?) } else { None };
     let is_cpu = match &opened {
         Some((device, _)) => device.is_cpu(),
-        None => !experiment.device.needs_self_test(),
+        None => !experiment.device.first().needs_self_test(),
     };
     let setting = Setting {
         lengths,

@@ -91,7 +91,7 @@ pub fn measure(
     let cross = experiment.negatives.as_ref().and_then(|negatives| negatives.rescore.as_ref());
     let cross = cross.and_then(wb_retrieval::mining::RescoreConfig::cross_encoder);
     let rerank =
-        cross.map(|config| reranking(&mine::cross_encoder(config, experiment.device)?, lengths)).transpose()?;
+        cross.map(|config| reranking(&mine::cross_encoder(config, experiment.device.first())?, lengths)).transpose()?;
     Ok(Rates {
         device: device.description.clone(),
         is_cpu: device.is_cpu(),

@@ -68,7 +68,7 @@ pub fn mine(
     let config = experiment.negatives.clone().unwrap_or_default();
     progress(Progress::new("opening the retriever", 0, 0));
     let mut ranker = MiningRanker::open(experiment, &config, places.runs)?;
-    let stronger = Stronger::open(&config, experiment.device, places.datasets)?;
+    let stronger = Stronger::open(&config, experiment.device.first(), places.datasets)?;
     let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
     let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
     let file = folder.join(CARD);

@@ -66,7 +66,7 @@ impl MiningRanker {
         match self {
             Self::Encoder(encoder) => {
                 // Devices agree up to rounding, and rounding decides ties.
-                let device = device::resolved(experiment.device)?.to_string();
+                let device = device::resolved(experiment.device.first())?.to_string();
                 all.text("encoder").text(encoder.fingerprint().as_str()).text(&device);
                 all.text(Fingerprint::of_json(&experiment.bench.bm25).as_str());
             }
@@ -101,7 +101,7 @@ impl MiningRanker {
         match self {
             Self::Encoder(encoder) if encoder.token_vectors().is_some() => match TokenSearch::new(&**encoder, ram) {
                 Some(source) => {
-                    let device = device::resolved(search.experiment.device)?;
+                    let device = device::resolved(search.experiment.device.first())?;
                     let folder = rankings(&**encoder, texts, &device.to_string());
                     then(&mut source.keeping(datasets.join("rankings").join(folder)), progress)
                 }
@@ -111,7 +111,7 @@ impl MiningRanker {
                 let blocks = Blocks::within(ram, search.taken, sizes(encoder.dim()), depth)?;
                 let encoder: &dyn Encoder = &**encoder;
                 // Devices agree up to rounding, so each has vectors of its own.
-                let device = device::resolved(search.experiment.device)?.to_string();
+                let device = device::resolved(search.experiment.device.first())?.to_string();
                 let files = (datasets.join("vectors"), device, encoder.fingerprint());
                 let queries = encoded(encoder, texts.queries(), Side::Query, &files, progress)?;
                 let documents = encoded(encoder, texts.documents(), Side::Document, &files, progress)?;
@@ -132,10 +132,10 @@ impl MiningRanker {
 
 fn open_encoder(experiment: &Experiment, config: &MiningConfig, runs: &Path) -> Result<BiEncoder> {
     if let Some(name) = &config.encoder {
-        return Ok(encoder::open(name, runs, Opening { device: experiment.device, ..Opening::default() })?.0);
+        return Ok(encoder::open(name, runs, Opening { device: experiment.device.first(), ..Opening::default() })?.0);
     }
     let (folder, place) = encoder::pretrained(experiment)?.context("there is no encoder to mine with")?;
-    let device = device::open(experiment.device, place.is_dir().then_some(place.as_path()))?;
+    let device = device::open(experiment.device.first(), place.is_dir().then_some(place.as_path()))?;
     Ok(BiEncoder::open_frozen(folder, &device)?)
 }
 

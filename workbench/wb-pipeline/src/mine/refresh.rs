@@ -42,7 +42,8 @@ impl<'a> Refresher<'a> {
         }
         let config = experiment.negatives.clone().unwrap_or_default();
         let corpus = corpus::read(&config, pairs)?;
-        let stronger = Stronger::open(&config, experiment.device, datasets)?.map(|stronger| stronger.until(stop));
+        let stronger =
+            Stronger::open(&config, experiment.device.first(), datasets)?.map(|stronger| stronger.until(stop));
         let (seed, prompts) = (experiment.seed, &experiment.train.prompts);
         Ok(Some(Self { pairs, corpus, config, seed, prompts, stronger }))
     }

@@ -87,6 +87,6 @@ fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
 fn open(config: &AbConfig, file: &Experiment, arguments: &args::AbArguments) -> Result<Option<BiEncoder>> {
     let Some(encoder) = config.encoder.encoder() else { return Ok(None) };
     let runs = &arguments.places.runs;
-    encoder::open(encoder, runs, Opening { max_tokens: config.max_tokens, device: file.device, dtype: None })
+    encoder::open(encoder, runs, Opening { max_tokens: config.max_tokens, device: file.device.first(), dtype: None })
         .map(|(encoder, _)| Some(encoder))
 }

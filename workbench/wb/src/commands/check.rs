@@ -50,7 +50,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
                 }
                 // Which device `auto` stands for is part of the pairs' name where an encoder judges them. One that fails
                 // its test is told below, and nothing here needs it.
-                Err(_) if !no_probe && experiment.device.needs_self_test() => None,
+                Err(_) if !no_probe && experiment.device.first().needs_self_test() => None,
                 Err(error) => return Err(error),
             }
         }

@@ -14,12 +14,7 @@ pub fn doctor(arguments: &args::Doctor) -> Result<End> {
     let Some(device) = arguments.device else {
         output::line(bench::build());
         output::line(format!("machine  {}", manifest::machine()));
-        let compiled: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
-        let last = compiled.last().map_or("cpu", String::as_str);
-        output::line(format!(
-            "devices  {} (compiled in; test one with `wb doctor --device {last}`)",
-            compiled.join(", ")
-        ));
+        device::about().into_iter().for_each(output::line);
         let offline = std::env::var_os("WB_OFFLINE").is_some_and(|value| !value.is_empty() && value != "0");
         output::line(format!(
             "network  {}",
@@ -34,20 +29,8 @@ pub fn doctor(arguments: &args::Doctor) -> Result<End> {
         return Ok(End::Done);
     }
     let limit = arguments.limit.map_or_else(device::limit, |seconds| Ok(Duration::from_secs(seconds)))?;
-    let report = device::guarded(device, arguments.encoder.as_deref(), limit)?;
-    device::print(&report);
-    match &report.failure {
-        None => {
-            output::line(format!("{}: fine, {:.1} s", report.description, report.seconds));
-            Ok(End::Done)
-        }
-        Some(failure) => {
-            let name = if report.description.is_empty() { &report.device } else { &report.description };
-            output::line(format!("refused: {name}: {failure}"));
-            output::note("  hint: run with device=cpu");
-            Ok(End::Refused)
-        }
-    }
+    let is_fine = device::test(device, arguments.encoder.as_deref(), limit)?;
+    Ok(if is_fine { End::Done } else { End::Refused })
 }
 
 /// The child process of a self-test.

@@ -91,7 +91,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
                 let opened = encoder::open(
                     &arm.model,
                     runs,
-                    Opening { max_tokens: arm.max_tokens, device: file.device, dtype: None },
+                    Opening { max_tokens: arm.max_tokens, device: file.device.first(), dtype: None },
                 );
                 Some(opened.with_context(|| format!("retriever {}", retriever.name()))?)
             }

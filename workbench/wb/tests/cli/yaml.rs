@@ -83,7 +83,7 @@ fn wrong_types_say_what_was_expected() {
     16:11: train.epochs: got integer `-2`, expected a whole number from 0
     14:10: train.batch: got integer `16`, expected keys with values, as in `{ key: value }`
     13:9: train.loss: got a name alone, expected a map with this name as its key, as in `{ name: {} }`
-    3:1: device: unknown device `gpu`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu
+    3:9: device: unknown device `gpu`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu
       hint: did you mean `cpu`?
     2:7: seed: got integer `99999999999999999999999`, expected a whole number from 0
     "#);

@@ -6,12 +6,12 @@ use wb_core::{Error, Result};
 
 use super::{
     code_tokens::CodeTokens,
+    draws::limit,
     head::{STD, judge_with},
     objective::{CodeText, Objective, TokenAnswers, TokenQuestion},
     weight_is_fine,
 };
 use crate::{
-    dropout,
     error::expect_value,
     kernels::{
         Mat, MatMut, activation, matmul,
@@ -113,21 +113,21 @@ impl Objective for Mlm {
     }
 
     fn ask(&self, text: &mut CodeText<'_>) -> Vec<TokenQuestion> {
-        let limit = dropout::limit(self.config.mask_share);
-        let (four_fifths, nine_tenths) = (dropout::limit(0.8), dropout::limit(0.9));
+        let asked = limit(self.config.mask_share);
+        let (four_fifths, nine_tenths) = (limit(0.8), limit(0.9));
         let mut questions = Vec::new();
         for token in 0..text.ids.len() {
             let free = text.places[token].is_some() && !text.taken[token];
-            if !free || text.draw(token, IS_ASKED) >= limit {
+            if !free || text.draws.draw(token, IS_ASKED) >= asked {
                 continue;
             }
             questions.push(TokenQuestion { token, class: text.ids[token] });
             text.taken[token] = true;
-            let drawn = text.draw(token, BECOMES);
+            let drawn = text.draws.draw(token, BECOMES);
             if drawn < four_fifths {
                 text.ids[token] = self.mask_token;
             } else if drawn < nine_tenths {
-                text.ids[token] = ((text.draw(token, ANY) * u64::from(self.vocab_size)) >> 32) as u32;
+                text.ids[token] = ((text.draws.draw(token, ANY) * u64::from(self.vocab_size)) >> 32) as u32;
             }
         }
         questions

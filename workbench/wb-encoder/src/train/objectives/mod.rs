@@ -9,6 +9,7 @@ mod ast_nodes;
 mod code_tokens;
 mod config;
 mod cross_entropy;
+mod draws;
 mod head;
 mod mlm;
 mod objective;
@@ -27,6 +28,7 @@ pub use ast_nodes::AstNodesConfig;
 pub use code_tokens::{CodeTokens, DeclaredType, NodesOf, TokenizeWithPlaces, TypesOf};
 pub use config::ObjectivesConfig;
 use config::weight_is_fine;
+use draws::TokenDraws;
 pub use mlm::MlmConfig;
 pub use objective::Objective;
 use objective::{CodeText, TokenAnswers, TokenQuestion};
@@ -41,14 +43,10 @@ use super::{
 use crate::{
     backbone::{Backbone, Dropout, Upstream},
     batch::TokenBatch,
-    dropout,
     error::Result,
     models::fresh_weight,
     parameters::{Gradients, Parameters},
 };
-
-/// The mask of [`dropout::key`] that draws which tokens are hidden; no layer has this place.
-const DRAWS: u64 = u64::MAX;
 
 /// The objectives of a training.
 pub struct Objectives<'a> {
@@ -185,7 +183,7 @@ impl<'a> Objectives<'a> {
         let BatchCode { pairs, stage, table, views } = code;
         let of_pair = |pair: u32| code_sides(table, pair).into_iter().map(move |(text, side)| (pair, text, side));
         let texts: Vec<(u32, u32, Side)> = pairs.iter().copied().flat_map(of_pair).collect();
-        let draws = Dropout { seed: self.seed.number_at("objectives", number) };
+        let draws = self.seed.number_at("objectives", number);
         let ask = |(place, (pair, text, side)): (usize, &(u32, u32, Side))| -> Result<Asked> {
             let text = table.text(*text)?;
             let view = views.view(views.number(stage, table.dataset(*pair), *side));
@@ -199,7 +197,7 @@ impl<'a> Objectives<'a> {
                 taken: vec![false; tokens.ids.len()],
                 ids: tokens.ids,
                 places,
-                key: dropout::key(draws, DRAWS, place as u64),
+                draws: TokenDraws::new(draws, place as u64),
             };
             let questions = self.list.iter().map(|objective| objective.ask(&mut code)).collect();
             Ok(Asked { ids: code.ids, questions })

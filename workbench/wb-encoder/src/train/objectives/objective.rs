@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use super::head::{judge, linear_head};
+use super::{
+    draws::TokenDraws,
+    head::{judge, linear_head},
+};
 use crate::{
-    dropout,
     models::WeightSpec,
     parameters::{Gradients, Parameters},
 };
@@ -23,15 +25,8 @@ pub struct CodeText<'a> {
     pub places: Vec<Option<Range<usize>>>,
     /// Tokens that are hidden already or asked about, which no other objective may hide.
     pub taken: Vec<bool>,
-    /// Decides all draws on this text.
-    pub key: u64,
-}
-
-impl CodeText<'_> {
-    /// A number below 2^32 for a token; `which` keeps several draws on one token apart.
-    pub fn draw(&self, token: usize, which: u64) -> u64 {
-        dropout::draw(self.key, token as u64 * 8 + which)
-    }
+    /// The draws on this text.
+    pub draws: TokenDraws,
 }
 
 /// Something to be told about a token.

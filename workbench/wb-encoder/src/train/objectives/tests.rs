@@ -189,7 +189,7 @@ fn hidden_tokens_are_shared_out_as_in_bert() {
         let mlm = mlm::Mlm::open(&MlmConfig::default(), &code, &folder.model.parameters).unwrap();
         let ids = vec![200; 100_000];
         let (places, taken) = (vec![Some(0..1); ids.len()], vec![false; ids.len()]);
-        let mut text = CodeText { text: "", language: "", ids, places, taken, key: 9 };
+        let mut text = CodeText { text: "", language: "", ids, places, taken, draws: TokenDraws::new(9, 0) };
         let questions = mlm.ask(&mut text);
         let of = |count: usize, all: usize| count as f64 / all as f64;
         assert!((of(questions.len(), 100_000) - 0.15).abs() < 0.004, "{}", questions.len());

@@ -1,9 +1,9 @@
 //! A bag of token vectors in burn's tensors.
 
-use burn::tensor::{Int, Tensor, TensorData, activation, module};
+use burn::tensor::{Tensor, activation, module};
 
-use super::static_config::StaticConfig;
-use crate::{device_weights::Pass, error::Result, padded::Padded};
+use super::{padded::Padded, pass::Pass};
+use crate::{error::Result, models::StaticConfig, pooling::Pooling};
 
 /// The weighted mean of a text's token vectors (zeros for a text without tokens), and the vectors.
 ///
@@ -21,15 +21,14 @@ pub(crate) fn forward(config: &StaticConfig, pass: &Pass<'_>, batch: &Padded) ->
         if config.positions > 0 {
             let column = pass.weights.vector("position_weights")?.reshape([config.positions, 1]);
             let buckets: Vec<i32> = (0..tokens).map(|place| config.bucket(place) as i32).collect();
-            let buckets = Tensor::<2, Int>::from_data(TensorData::new(buckets, [1, tokens]), &vectors.device());
-            logits = logits + module::embedding(column, buckets).reshape([1, tokens]);
+            logits = logits + module::embedding(column, pass.link.ints(buckets, [1, tokens])).reshape([1, tokens]);
         }
         // exp(w) over its sum is the softmax; padding has no share, and a text of padding only has none at all.
         let bias = batch.attention_bias.clone().reshape([texts, tokens]);
         let share = activation::softmax(logits + bias, 1) * batch.present.clone().reshape([texts, tokens]);
         share.reshape([texts, tokens, 1])
     } else {
-        batch.mean.clone()
+        batch.shares(Pooling::Mean)
     };
     let pooled = (vectors.clone() * share).sum_dim(1).reshape([texts, config.dim]);
     Ok((pooled, vectors))

@@ -1,11 +1,11 @@
 //! The self-test, on the one device that is always there: burn's and the CPU's own kernels must agree.
 
+use std::path::Path;
+
 use wb_encoder::{
-    DeviceConfig,
+    DeviceConfig, Folder,
     self_test::{made_up_model, probe, sample_batch},
 };
-
-use crate::common::tiny;
 
 #[test]
 fn the_cpu_passes_its_own_test() {
@@ -13,14 +13,14 @@ fn the_cpu_passes_its_own_test() {
     let mut doings = Vec::new();
     let report = probe(DeviceConfig::Cpu, &model, &batch, &mut |what| doings.push(what.to_owned()));
     assert_eq!(report.failure, None, "{report:?}");
-    assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 13));
+    assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 23));
     assert!(report.checks.iter().all(|check| check.passed));
     report.require().unwrap();
     assert_eq!(doings[..2], ["opening the device", "multiplying 16 × 16 matrices"]);
     let line = serde_json::to_string(&report).unwrap();
     assert!(!line.contains('\n'));
 
-    let folder = tiny("tiny-roberta");
+    let folder = Folder::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-roberta")).unwrap();
     let batch = sample_batch(&folder.tokenizer, folder.max_tokens.document).unwrap();
     assert_eq!(batch.len(), 16);
     assert_eq!(probe(DeviceConfig::Cpu, &folder.model, &batch, &mut |_| ()).failure, None);
@@ -42,7 +42,7 @@ fn a_device_that_is_not_there_fails_its_test() {
         return;
     }
     let (model, batch) = made_up_model();
-    let report = probe(DeviceConfig::Cuda(0), &model, &batch, &mut |_| ());
+    let report = probe("cuda".parse().unwrap(), &model, &batch, &mut |_| ());
     let error = report.require().unwrap_err().to_string();
     assert!(error.contains("cannot use device `cuda`: this wb was built without the feature `cuda`"), "{error}");
 }

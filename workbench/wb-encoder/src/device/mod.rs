@@ -3,109 +3,32 @@
 //! A device is a value of the config. One that this build or this machine lacks is an error that says what to do;
 //! nothing falls back to another device.
 
+mod config;
+mod devices;
+
 #[cfg(feature = "burn")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::{borrow::Cow, fmt, str::FromStr};
 
 #[cfg(feature = "burn")]
 use burn::tensor::Device;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 use burn::tensor::DeviceType;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
-use wb_core::suggest;
+
+pub use config::DeviceConfig;
+pub use devices::Devices;
 
 #[cfg(feature = "burn")]
-use crate::burn_backbone::BurnBackbone;
+use crate::on_device::BurnBackbone;
 use crate::{
     backbone::Backbone,
     error::{Error, Result, cannot_use},
+    kernel_settings::KernelSettings,
     models::Model,
     native,
+    several::SeveralBackbones,
 };
 
-/// The device asked for: `auto`, `cpu`, `cuda`, `cuda:1`, `metal`, `vulkan`, `wgpu`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum DeviceConfig {
-    /// The first that is compiled in and present of: cuda, metal, vulkan, wgpu, cpu. It says which.
-    #[default]
-    Auto,
-    /// The processor, always there.
-    Cpu,
-    /// An NVIDIA GPU by its number.
-    Cuda(usize),
-    /// An Apple GPU.
-    Metal,
-    /// A GPU through Vulkan.
-    Vulkan,
-    /// A GPU through whatever this machine offers.
-    Wgpu,
-}
-
-/// Names that can be written, for messages.
-const NAMES: [&str; 6] = ["auto", "cpu", "cuda", "metal", "vulkan", "wgpu"];
-
-impl fmt::Display for DeviceConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Cpu => f.write_str("cpu"),
-            Self::Cuda(0) => f.write_str("cuda"),
-            Self::Cuda(number) => write!(f, "cuda:{number}"),
-            Self::Metal => f.write_str("metal"),
-            Self::Vulkan => f.write_str("vulkan"),
-            Self::Wgpu => f.write_str("wgpu"),
-        }
-    }
-}
-
-impl FromStr for DeviceConfig {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let by_name = [Self::Auto, Self::Cpu, Self::Cuda(0), Self::Metal, Self::Vulkan, Self::Wgpu];
-        if let Some(device) = by_name.into_iter().find(|device| device.to_string() == text) {
-            return Ok(device);
-        }
-        if let Some(number) = text.strip_prefix("cuda:").and_then(|number| number.parse().ok()) {
-            return Ok(Self::Cuda(number));
-        }
-        Err(cannot_use(text, "no device has this name, expected auto, cpu, cuda, cuda:1, metal, vulkan or wgpu")
-            .with_hint_if(suggest::nearest(text, NAMES).map(|near| format!("did you mean `{near}`?"))))
-    }
-}
-
-impl JsonSchema for DeviceConfig {
-    fn schema_name() -> Cow<'static, str> {
-        "DeviceConfig".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "The device: `auto` is the first that is compiled in and present of cuda, metal, vulkan, wgpu, cpu.",
-            "anyOf": [{ "type": "string", "enum": NAMES }, { "type": "string", "pattern": "^cuda:[0-9]+$" }],
-        })
-    }
-}
-
-impl TryFrom<String> for DeviceConfig {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse::<Self>().map_err(|_| {
-            format!("unknown device `{text}`, expected one of auto, cpu, cuda, cuda:1, metal, vulkan, wgpu")
-        })
-    }
-}
-
-impl From<DeviceConfig> for String {
-    fn from(device: DeviceConfig) -> Self {
-        device.to_string()
-    }
-}
-
-/// A device that is there.
+/// A device that is there, and those that stand beside it.
 #[derive(Debug, Clone)]
 pub struct OpenDevice {
     /// The device itself: never `auto`.
@@ -114,12 +37,15 @@ pub struct OpenDevice {
     pub description: String,
     #[cfg(feature = "burn")]
     burn: Device,
+    /// The devices that train the same model with this one.
+    others: Vec<OpenDevice>,
 }
 
 impl DeviceConfig {
     /// Devices that this build can open, best first.
     pub fn compiled() -> Vec<Self> {
-        let all = [Self::Cuda(0), Self::Metal, Self::Vulkan, Self::Wgpu, Self::Cpu];
+        let usual = KernelSettings::default();
+        let all = [Self::Cuda(0, usual), Self::Metal(usual), Self::Vulkan(usual), Self::Wgpu(usual), Self::Cpu];
         all.into_iter().filter(|device| device.is_compiled()).collect()
     }
 
@@ -140,9 +66,9 @@ impl DeviceConfig {
 
     fn not_compiled(self) -> Error {
         let feature = match self {
-            Self::Cuda(_) => "cuda",
-            Self::Metal => "metal",
-            Self::Vulkan => "vulkan",
+            Self::Cuda(..) => "cuda",
+            Self::Metal(_) => "metal",
+            Self::Vulkan(_) => "vulkan",
             _ => "wgpu",
         };
         cannot_use(self, format!("this wb was built without the feature `{feature}`"))
@@ -152,10 +78,10 @@ impl DeviceConfig {
     fn is_compiled(self) -> bool {
         match self {
             Self::Auto | Self::Cpu => true,
-            Self::Cuda(_) => cfg!(feature = "cuda"),
-            Self::Metal => cfg!(feature = "metal"),
-            Self::Vulkan => cfg!(feature = "vulkan"),
-            Self::Wgpu => cfg!(feature = "wgpu"),
+            Self::Cuda(..) => cfg!(feature = "cuda"),
+            Self::Metal(_) => cfg!(feature = "metal"),
+            Self::Vulkan(_) => cfg!(feature = "vulkan"),
+            Self::Wgpu(_) => cfg!(feature = "wgpu"),
         }
     }
 
@@ -184,6 +110,7 @@ impl DeviceConfig {
                     description: format!("cpu ({threads} thread{plural})"),
                     #[cfg(feature = "burn")]
                     burn: Device::flex(),
+                    others: Vec::new(),
                 })
             }
             _ => self.open_gpu(),
@@ -207,11 +134,15 @@ impl DeviceConfig {
 impl DeviceConfig {
     fn open_gpu(self) -> Result<OpenDevice> {
         self.require_compiled()?;
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        crate::kernel_settings::apply(self.kernels().unwrap_or_default(), &self.to_string())?;
         let count = self.count(false)?;
-        let wanted = if let Self::Cuda(number) = self { number + 1 } else { 1 };
+        let wanted = if let Self::Cuda(number, _) = self { number + 1 } else { 1 };
         if count < wanted {
             let message = match count {
-                0 if matches!(self, Self::Cuda(_)) => "this machine has no CUDA device, or no driver for it".to_owned(),
+                0 if matches!(self, Self::Cuda(..)) => {
+                    "this machine has no CUDA device, or no driver for it".to_owned()
+                }
                 0 => format!("this machine has no device that {self} can use, or no driver for it"),
                 _ => format!(
                     "this machine has {count} CUDA device{}, numbered from 0",
@@ -222,12 +153,17 @@ impl DeviceConfig {
                 cannot_use(self, message).with_hint("see what there is with `wb doctor`, or run with device=cpu")
             );
         }
+        #[cfg(feature = "cuda")]
+        if matches!(self, Self::Cuda(..)) {
+            let cuda_path = std::env::var_os("CUDA_PATH").map(Into::into);
+            crate::cuda_toolkit::require(&self.to_string(), cuda_path, &crate::cuda_toolkit::ROOTS)?;
+        }
         let (burn, name) = guarded(&self.to_string(), || {
             let burn = self.burn();
             let name = name(&burn);
             Ok((burn, name))
         })?;
-        Ok(OpenDevice { config: self, description: format!("{self} ({name})"), burn })
+        Ok(OpenDevice { config: self, description: format!("{self} ({name})"), burn, others: Vec::new() })
     }
 
     /// Number of such devices; `hardware` leaves out those that are programs on the processor.
@@ -241,13 +177,13 @@ impl DeviceConfig {
     fn enumerate(self) -> Vec<Device> {
         match self {
             #[cfg(feature = "cuda")]
-            Self::Cuda(_) => Device::enumerate(DeviceType::Cuda).into_vec(),
+            Self::Cuda(..) => Device::enumerate(DeviceType::Cuda).into_vec(),
             #[cfg(feature = "metal")]
-            Self::Metal => Device::enumerate(DeviceType::Metal).into_vec(),
+            Self::Metal(_) => Device::enumerate(DeviceType::Metal).into_vec(),
             #[cfg(feature = "vulkan")]
-            Self::Vulkan => Device::enumerate(DeviceType::Vulkan).into_vec(),
+            Self::Vulkan(_) => Device::enumerate(DeviceType::Vulkan).into_vec(),
             #[cfg(feature = "wgpu")]
-            Self::Wgpu => Device::enumerate(DeviceType::Wgpu).into_vec(),
+            Self::Wgpu(_) => Device::enumerate(DeviceType::Wgpu).into_vec(),
             _ => Vec::new(),
         }
     }
@@ -255,13 +191,13 @@ impl DeviceConfig {
     fn burn(self) -> Device {
         match self {
             #[cfg(feature = "cuda")]
-            Self::Cuda(number) => Device::cuda(number),
+            Self::Cuda(number, _) => Device::cuda(number),
             #[cfg(feature = "metal")]
-            Self::Metal => Device::metal(burn::tensor::DeviceKind::DefaultDevice),
+            Self::Metal(_) => Device::metal(burn::tensor::DeviceKind::DefaultDevice),
             #[cfg(feature = "vulkan")]
-            Self::Vulkan => Device::vulkan(burn::tensor::DeviceKind::DefaultDevice),
+            Self::Vulkan(_) => Device::vulkan(burn::tensor::DeviceKind::DefaultDevice),
             #[cfg(feature = "wgpu")]
-            Self::Wgpu => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
+            Self::Wgpu(_) => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
             _ => Device::flex(),
         }
     }
@@ -297,8 +233,28 @@ impl OpenDevice {
         self.config == DeviceConfig::Cpu
     }
 
-    /// Brings a model to this device.
+    /// Puts others beside this device: they train a model together.
+    #[must_use]
+    pub fn beside(self, others: Vec<OpenDevice>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// Names of this device and of those beside it.
+    pub fn descriptions(&self) -> String {
+        let others = self.others.iter().map(|other| other.description.as_str());
+        std::iter::once(self.description.as_str()).chain(others).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// Brings a model to this device, and to those beside it.
     pub fn open_backbone(&self, model: Model) -> Result<Box<dyn Backbone>> {
+        if self.others.is_empty() {
+            return self.open_alone(model);
+        }
+        let all = std::iter::once(self).chain(&self.others).map(|device| device.open_alone(model.clone()));
+        Ok(Box::new(SeveralBackbones::new(all.collect::<Result<_>>()?)?))
+    }
+
+    fn open_alone(&self, model: Model) -> Result<Box<dyn Backbone>> {
         #[cfg(feature = "burn")]
         if !self.is_cpu() {
             return Ok(Box::new(BurnBackbone::new(model, &self.burn, &self.config.to_string())?));
@@ -323,23 +279,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_in_and_out() {
-        for name in ["auto", "cpu", "cuda", "cuda:1", "metal", "vulkan", "wgpu"] {
-            assert_eq!(name.parse::<DeviceConfig>().unwrap().to_string(), name);
-            let json = format!("\"{name}\"");
-            let device: DeviceConfig = serde_json::from_str(&json).unwrap();
-            assert_eq!(serde_json::to_string(&device).unwrap(), json);
-        }
-        let error = "vulcan".parse::<DeviceConfig>().unwrap_err();
-        assert_eq!(error.hint(), Some("did you mean `vulkan`?"));
-        assert!(
-            serde_json::from_str::<DeviceConfig>("\"gpu\"").unwrap_err().to_string().contains("expected one of auto")
-        );
-    }
-
-    #[test]
     fn a_device_that_is_not_compiled_in_says_what_to_do() {
-        for device in [DeviceConfig::Cuda(0), DeviceConfig::Metal, DeviceConfig::Vulkan, DeviceConfig::Wgpu] {
+        for name in ["cuda", "metal", "vulkan", "wgpu"] {
+            let device: DeviceConfig = name.parse().unwrap();
             if device.is_compiled() {
                 continue;
             }

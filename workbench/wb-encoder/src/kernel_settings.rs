@@ -1,0 +1,125 @@
+//! Settings of how a device's kernels are made, for devices on which one that burn makes is wrong.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of burn and CubeCL, which make the kernels of every device but the processor. They hold for a whole process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KernelSettings {
+    /// Operations that follow one another become one kernel, where burn can do that.
+    pub fusion: bool,
+    /// Number of kernels for the same product that are timed, of which the quickest is taken.
+    pub autotune: Autotune,
+}
+
+/// Number of kernels for the same product that are timed: CubeCL's levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Autotune {
+    /// The few that are most likely quick.
+    Minimal,
+    /// The number that CubeCL takes by itself.
+    #[default]
+    Balanced,
+    /// More than that.
+    Extensive,
+    /// All of them.
+    Full,
+}
+
+impl Default for KernelSettings {
+    fn default() -> Self {
+        Self { fusion: true, autotune: Autotune::default() }
+    }
+}
+
+impl KernelSettings {
+    const OTHERS: [Self; 3] = [
+        Self { fusion: false, autotune: Autotune::Balanced },
+        Self { fusion: true, autotune: Autotune::Minimal },
+        Self { fusion: false, autotune: Autotune::Minimal },
+    ];
+
+    /// The settings that a device which is wrong may be right with, the nearest to the usual ones first, as far as this
+    /// build has what they turn off.
+    pub fn others() -> impl Iterator<Item = Self> {
+        let usual = Self::default();
+        Self::OTHERS.into_iter().filter(move |other| {
+            (other.fusion == usual.fusion || cfg!(feature = "fusion"))
+                && (other.autotune == usual.autotune || cfg!(feature = "autotune"))
+        })
+    }
+
+    /// Differences from the usual, as YAML and JSON have it: `{"fusion":false}`.
+    pub(crate) fn changed(self) -> serde_json::Value {
+        let (all, usual) = (serde_json::to_value(self), serde_json::to_value(Self::default()));
+        let (Ok(serde_json::Value::Object(mut all)), Ok(usual)) = (all, usual) else { return serde_json::Value::Null };
+        all.retain(|name, value| usual[name.as_str()] != *value);
+        all.into()
+    }
+}
+
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub(crate) use applied::apply;
+
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod applied {
+    use std::sync::{Mutex, PoisonError};
+
+    use burn::BurnConfig;
+    use burn_std::config::RuntimeConfig;
+    use cubecl_runtime::config::CubeClRuntimeConfig;
+    use serde::{Serialize, de::DeserializeOwned};
+    use serde_json::{Value, json};
+
+    use super::KernelSettings;
+    use crate::error::{Result, cannot_use};
+
+    /// The settings of this process, once it has opened a device.
+    static SETTINGS: Mutex<Option<KernelSettings>> = Mutex::new(None);
+
+    /// Sets burn and CubeCL up, before the first device is opened. What their own files and variables say stays, but for
+    /// what is set here to something else than the usual.
+    pub(crate) fn apply(settings: KernelSettings, device: &str) -> Result<()> {
+        let mut known = SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_some_and(|known| known == settings) {
+            return Ok(());
+        }
+        let usual = KernelSettings::default();
+        let fusion = settings.fusion != usual.fusion;
+        let autotune = settings.autotune != usual.autotune;
+        let fusion = !fusion || set::<BurnConfig>(&["fusion", "beam_search", "max_explorations"], json!(0));
+        let autotune = !autotune || set::<CubeClRuntimeConfig>(&["autotune", "level"], json!(settings.autotune));
+        if known.is_some() || !fusion || !autotune {
+            let message = "this process has opened a device with other settings of fusion and autotune";
+            return Err(cannot_use(device, message).with_hint("the same settings for every device of a config"));
+        }
+        *known = Some(settings);
+        Ok(())
+    }
+
+    /// Sets one value of a configuration; false where somebody has read that already.
+    fn set<C: RuntimeConfig + Serialize + DeserializeOwned>(path: &[&str], value: Value) -> bool {
+        let config = C::from_current_dir().override_from_env();
+        let Ok(mut all) = serde_json::to_value(config) else { return false };
+        let Some(place) = path.iter().try_fold(&mut all, |place, name| place.get_mut(name)) else { return false };
+        *place = value;
+        serde_json::from_value::<C>(all).is_ok_and(C::try_set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_told() {
+        assert_eq!(KernelSettings::default().changed().to_string(), "{}");
+        let told = KernelSettings::OTHERS.map(|settings| settings.changed().to_string());
+        assert_eq!(
+            told,
+            [r#"{"fusion":false}"#, r#"{"autotune":"minimal"}"#, r#"{"fusion":false,"autotune":"minimal"}"#]
+        );
+    }
+}

@@ -1,0 +1,351 @@
+//! A model computed by burn on any of its devices.
+
+use burn::tensor::{Device, Tensor};
+use ndarray::Array2;
+
+use super::{
+    bag,
+    gradients::Sums,
+    padded::{Padded, groups},
+    pass::Pass,
+    traffic::{Link, Reading, Traffic},
+    transformer::{Network, Turns},
+    weights::Weights,
+};
+use crate::{
+    backbone::{Backbone, BackboneTape, Dropout, Upstream, no_layers},
+    batch::TokenBatch,
+    device::guarded,
+    error::Result,
+    lora::Adapter,
+    models::{Architecture, Model, Stack},
+    parameters::{Gradients, Parameters},
+    pooling::Pooling,
+    stop::Stop,
+};
+
+/// Tokens computed at once, padding included: bounds the memory of a pass.
+const BUDGET: usize = 8192;
+
+/// A model on a burn device.
+pub struct BurnBackbone {
+    architecture: Architecture,
+    /// The network, where it is a transformer.
+    stack: Option<Stack>,
+    pooling: Pooling,
+    adapter: Option<Adapter>,
+    parameters: Parameters,
+    weights: Weights,
+    link: Link,
+    turns: Turns,
+    stop: Stop,
+    checkpointing: bool,
+}
+
+/// The graphs of a tracked pass.
+struct Graphs {
+    groups: Vec<GroupGraph>,
+    batch: TokenBatch,
+    /// The weights as the pass saw them, those that train tracked.
+    weights: Weights,
+    dropout: Option<Dropout>,
+}
+
+/// Some texts of a batch: their positions in it, and their embeddings and token states with all that led to them, or with
+/// gradient checkpointing the inputs of the layers alone.
+struct GroupGraph {
+    texts: Vec<usize>,
+    padded: Padded,
+    embeddings: Tensor<2>,
+    states: Tensor<3>,
+    inputs: Vec<Tensor<2>>,
+}
+
+/// Results of a pass that are read back.
+#[derive(Clone, Copy)]
+struct Wanted {
+    embeddings: bool,
+    states: bool,
+}
+
+impl BurnBackbone {
+    /// Brings a model to a device; `name` is the device's, for messages.
+    pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
+        let link = Link::new(device, name);
+        let weights = guarded(name, || Weights::upload(&model.parameters, &link, None))?;
+        let Model { architecture, parameters, pooling, adapter } = model;
+        Ok(Self {
+            stack: architecture.stack(),
+            architecture,
+            pooling,
+            adapter,
+            parameters,
+            weights,
+            link,
+            turns: Turns::default(),
+            stop: Stop::default(),
+            checkpointing: false,
+        })
+    }
+
+    /// Counts of what has crossed between this machine's memory and the device's since the model was brought there.
+    pub fn traffic(&self) -> Traffic {
+        self.link.traffic()
+    }
+
+    /// Embeddings and token states of some texts; with `keep` also the inputs of a transformer's layers.
+    fn forward(
+        &self,
+        batch: &TokenBatch,
+        group: Vec<usize>,
+        weights: &Weights,
+        dropout: Option<Dropout>,
+        keep: bool,
+    ) -> Result<GroupGraph> {
+        let texts: Vec<&[u32]> = group.iter().map(|at| batch.text(*at)).collect();
+        let limit = self.architecture.max_tokens();
+        let keys: Vec<usize> = group.iter().map(|at| batch.keys(*at)).collect();
+        let padded = Padded::new(&texts, &keys, self.architecture.vocab_size(), limit, &self.link)?;
+        let known = self.stack.as_ref().and_then(|stack| stack.token_types.as_ref()).map_or(1, |(_, rows)| *rows);
+        let types: Vec<&[u32]> = group.iter().map(|at| batch.types_of(*at)).collect();
+        let padded = padded.with_types(&types, known, &self.link)?;
+        let pass = self.pass(batch, &group, weights, dropout);
+        let mut inputs = Vec::new();
+        let (embeddings, states) = match (&self.stack, &self.architecture) {
+            (Some(stack), _) => {
+                let network = Network { stack, pass: &pass, batch: &padded, turns: &self.turns };
+                let states = network.forward(keep.then_some(&mut inputs))?;
+                (padded.pool(states.clone(), self.pooling), states)
+            }
+            (None, Architecture::StaticEmbedding(config)) => bag::forward(config, &pass, &padded)?,
+            (None, _) => return Err(wb_core::Error::data("encoder", "is neither a transformer nor a bag")),
+        };
+        Ok(GroupGraph { texts: group, padded, embeddings, states, inputs })
+    }
+
+    fn pass<'a>(
+        &'a self,
+        batch: &TokenBatch,
+        group: &[usize],
+        weights: &'a Weights,
+        dropout: Option<Dropout>,
+    ) -> Pass<'a> {
+        let places = group.iter().map(|at| batch.place(*at)).collect();
+        Pass { link: &self.link, weights, adapter: self.adapter.as_ref(), dropout, places }
+    }
+
+    /// Computes all groups of a batch: nothing is waited for until the last one is under way.
+    fn launch(
+        &self,
+        batch: &TokenBatch,
+        weights: &Weights,
+        dropout: Option<Dropout>,
+        keep: bool,
+    ) -> Result<Vec<GroupGraph>> {
+        let groups = groups(batch, BUDGET).into_iter().map(|group| {
+            self.stop.check()?;
+            self.forward(batch, group, weights, dropout, keep)
+        });
+        groups.collect()
+    }
+
+    /// Embeddings of all groups at their places in the batch, and token states without padding, each where it is wanted.
+    fn read(&self, batch: &TokenBatch, graphs: &[GroupGraph], wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
+        let dim = self.dim();
+        let mut embeddings = Array2::zeros((if wanted.embeddings { batch.len() } else { 0 }, dim));
+        let mut states = Array2::zeros((if wanted.states { batch.ids().len() } else { 0 }, dim));
+        let mut reading = Reading::default();
+        for graph in graphs {
+            if wanted.embeddings {
+                reading.add(graph.embeddings.clone());
+            }
+            if wanted.states {
+                reading.add(graph.states.clone());
+            }
+        }
+        let mut found = self.link.read(reading)?.into_iter();
+        for graph in graphs {
+            if wanted.embeddings {
+                let values = found.next().unwrap_or_default();
+                for (row, at) in values.chunks_exact(dim).zip(&graph.texts) {
+                    embeddings.row_mut(*at).assign(&ndarray::aview1(row));
+                }
+            }
+            if wanted.states {
+                let (values, [_, padded, _]) = (found.next().unwrap_or_default(), graph.states.dims());
+                for (rows, at) in values.chunks_exact((padded * dim).max(1)).zip(&graph.texts) {
+                    for (row, token) in rows.chunks_exact(dim).zip(batch.offsets()[*at]..batch.offsets()[at + 1]) {
+                        states.row_mut(token).assign(&ndarray::aview1(row));
+                    }
+                }
+            }
+        }
+        Ok((embeddings, states))
+    }
+
+    /// The tracked pass.
+    fn tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+        wanted: Wanted,
+    ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
+        let weights = self.weights.tracked(&self.parameters);
+        // Layers whose inputs are kept are computed once more, with what leads to their outputs.
+        let (seen, keep) = if self.is_checkpointed() { (&self.weights, true) } else { (&weights, false) };
+        let groups = self.launch(batch, seen, dropout, keep)?;
+        let (embeddings, states) = self.read(batch, &groups, wanted)?;
+        Ok((embeddings, states, Box::new(Graphs { groups, batch: batch.clone(), weights, dropout })))
+    }
+
+    /// True where a tracked pass keeps the inputs of layers alone.
+    fn is_checkpointed(&self) -> bool {
+        self.checkpointing && self.stack.is_some()
+    }
+
+    /// Goes back through a group of which the inputs of layers are kept: what comes after the layers, then layer by layer.
+    fn backward_by_layers(
+        &self,
+        graphs: &Graphs,
+        group: &GroupGraph,
+        stack: &Stack,
+        at: Upstream<'_>,
+        sums: &mut Sums,
+    ) -> Result<()> {
+        let pass = self.pass(&graphs.batch, &group.texts, &graphs.weights, graphs.dropout);
+        let network = Network { stack, pass: &pass, batch: &group.padded, turns: &self.turns };
+        let mut inputs = group.inputs.iter().map(|input| input.clone().autodiff().require_grad()).rev();
+        let Some(input) = inputs.next() else { return Ok(()) };
+        let states = network.last(input.clone())?;
+        let embeddings = group.padded.pool(states.clone(), self.pooling);
+        let Some(sum) = self.surrogate(&graphs.batch, &group.texts, embeddings, states, at) else { return Ok(()) };
+        let found = sums.backward(sum, &graphs.weights);
+        let Some(mut upstream) = input.grad(&found) else { return Ok(()) };
+        for (layer, input) in (0..stack.layers.len()).rev().zip(inputs) {
+            self.stop.check()?;
+            let output = network.only_layer(layer, input.clone())?;
+            let found = sums.backward((output * upstream.autodiff()).sum(), &graphs.weights);
+            let Some(next) = input.grad(&found) else { return Ok(()) };
+            upstream = next;
+        }
+        let embeddings = network.embeddings()?;
+        if embeddings.is_tracked() {
+            sums.backward((embeddings * upstream.autodiff()).sum(), &graphs.weights);
+        }
+        Ok(())
+    }
+
+    /// Σ output · gradient over a group's outputs, whose gradients are the loss's; `None` where nothing led to them.
+    fn surrogate(
+        &self,
+        batch: &TokenBatch,
+        texts: &[usize],
+        embeddings: Tensor<2>,
+        states: Tensor<3>,
+        at: Upstream<'_>,
+    ) -> Option<Tensor<1>> {
+        let at_embeddings = at.embeddings.filter(|_| embeddings.is_tracked()).map(|at| {
+            let values: Vec<f32> = texts.iter().flat_map(|text| at.row(*text).to_vec()).collect();
+            (embeddings * self.link.floats(values, [texts.len(), self.dim()])).sum()
+        });
+        let at_states = at.states.filter(|_| states.is_tracked()).map(|at| {
+            let [n, padded, dim] = states.dims();
+            let mut values = vec![0.0; n * padded * dim];
+            for (rows, text) in values.chunks_exact_mut((padded * dim).max(1)).zip(texts) {
+                for (row, token) in rows.chunks_exact_mut(dim).zip(batch.offsets()[*text]..batch.offsets()[text + 1]) {
+                    row.iter_mut().zip(at.row(token)).for_each(|(to, from)| *to = *from);
+                }
+            }
+            (states * self.link.floats(values, [n, padded, dim])).sum()
+        });
+        match (at_embeddings, at_states) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+impl Backbone for BurnBackbone {
+    fn dim(&self) -> usize {
+        self.architecture.dim()
+    }
+
+    fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
+        change(&mut self.parameters);
+        let upload = || Weights::upload(&self.parameters, &self.link, Some(&self.weights));
+        self.weights = guarded(self.link.name(), upload)?;
+        Ok(())
+    }
+
+    fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
+        if on && self.stack.is_none() {
+            return Err(no_layers());
+        }
+        self.checkpointing = on;
+        Ok(())
+    }
+
+    fn watch(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
+    fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        guarded(self.link.name(), || {
+            let graphs = self.launch(batch, &self.weights, None, false)?;
+            Ok(self.read(batch, &graphs, Wanted { embeddings: true, states: false })?.0)
+        })
+    }
+
+    fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
+        guarded(self.link.name(), || {
+            let (embeddings, _, tape) = self.tracked(batch, dropout, Wanted { embeddings: true, states: false })?;
+            Ok((embeddings, tape))
+        })
+    }
+
+    fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
+        guarded(self.link.name(), || {
+            let graphs = self.launch(batch, &self.weights, None, false)?;
+            Ok(self.read(batch, &graphs, Wanted { embeddings: false, states: true })?.1)
+        })
+    }
+
+    fn embed_tokens_tracked(
+        &self,
+        batch: &TokenBatch,
+        dropout: Option<Dropout>,
+    ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
+        guarded(self.link.name(), || self.tracked(batch, dropout, Wanted { embeddings: true, states: true }))
+    }
+
+    fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
+        let Ok(graphs) = tape.downcast::<Graphs>() else {
+            return Err(wb_core::Error::data("backward pass", "got the tape of another backbone, expected its own"));
+        };
+        at.check(&graphs.batch, self.dim())?;
+        self.stop.check()?;
+        guarded(self.link.name(), || {
+            let mut sums = Sums::default();
+            match &self.stack {
+                Some(stack) if graphs.groups.iter().all(|group| !group.inputs.is_empty()) => {
+                    for group in &graphs.groups {
+                        self.backward_by_layers(&graphs, group, stack, at, &mut sums)?;
+                    }
+                }
+                _ => {
+                    let Graphs { groups, batch, weights, .. } = *graphs;
+                    let of_group =
+                        |group: GroupGraph| self.surrogate(&batch, &group.texts, group.embeddings, group.states, at);
+                    if let Some(sum) = groups.into_iter().filter_map(of_group).reduce(|one, other| one + other) {
+                        sums.backward(sum, &weights);
+                    }
+                }
+            }
+            sums.read(&self.link, gradients)
+        })
+    }
+}

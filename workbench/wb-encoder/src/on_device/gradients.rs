@@ -1,0 +1,52 @@
+//! Gradients of weights on a device: added up there, and read back at once.
+
+use burn::tensor::{Gradients as Found, Tensor};
+
+use super::{
+    traffic::{Link, Reading},
+    weights::{Weight, Weights},
+};
+use crate::{error::Result, parameters::Gradients};
+
+/// Sums of gradients, in the weights' order; none for a weight that had no part in the result.
+#[derive(Default)]
+pub(super) struct Sums(Vec<Option<Weight>>);
+
+impl Sums {
+    /// Goes back from a number to the weights that led to it, and adds what is found. What is not a weight and wants a
+    /// gradient is asked for in the result.
+    pub(super) fn backward(&mut self, from: Tensor<1>, weights: &Weights) -> Found {
+        let found = from.backward();
+        self.0.resize_with(weights.iter().len(), || None);
+        for (sum, weight) in self.0.iter_mut().zip(weights.iter()) {
+            let gradient = match weight {
+                Weight::Vector(tensor) if tensor.is_tracked() => tensor.grad(&found).map(Weight::Vector),
+                Weight::Matrix(tensor) if tensor.is_tracked() => tensor.grad(&found).map(Weight::Matrix),
+                _ => None,
+            };
+            *sum = match (sum.take(), gradient) {
+                (Some(Weight::Vector(sum)), Some(Weight::Vector(gradient))) => Some(Weight::Vector(sum + gradient)),
+                (Some(Weight::Matrix(sum)), Some(Weight::Matrix(gradient))) => Some(Weight::Matrix(sum + gradient)),
+                (sum, gradient) => sum.or(gradient),
+            };
+        }
+        found
+    }
+
+    /// Adds them to those in host memory.
+    pub(super) fn read(self, link: &Link, gradients: &mut Gradients) -> Result<()> {
+        let (mut reading, mut places) = (Reading::default(), Vec::new());
+        for (at, sum) in self.0.into_iter().enumerate() {
+            match sum {
+                Some(Weight::Vector(sum)) => reading.add(sum),
+                Some(Weight::Matrix(sum)) => reading.add(sum),
+                None => continue,
+            }
+            places.push(at);
+        }
+        for (at, values) in places.into_iter().zip(link.read(reading)?) {
+            gradients.at_mut(at).iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,15 @@
+//! A model in burn's tensors, on any device that burn has.
+
+mod backbone;
+mod bag;
+mod distances;
+mod gradients;
+mod masks;
+mod padded;
+mod pass;
+mod traffic;
+mod transformer;
+mod weights;
+
+pub use backbone::BurnBackbone;
+pub use traffic::Traffic;

@@ -1,0 +1,106 @@
+//! The weights of one pass, and the layers built of them.
+
+use burn::tensor::{Bool, Tensor, module};
+
+use super::{
+    masks::{self, Keys},
+    traffic::Link,
+    weights::Weights,
+};
+use crate::{
+    backbone::Dropout,
+    dropout::{MaskKey, adapter_site},
+    error::Result,
+    lora::{self, Adapter},
+};
+
+/// The weights and the dropout of one forward pass.
+pub(crate) struct Pass<'a> {
+    pub(crate) link: &'a Link,
+    pub(crate) weights: &'a Weights,
+    pub(crate) adapter: Option<&'a Adapter>,
+    pub(crate) dropout: Option<Dropout>,
+    /// The texts' places in the whole batch, which decide their dropout masks.
+    pub(crate) places: Vec<u64>,
+}
+
+impl Pass<'_> {
+    /// x·Wᵀ + b, and s·(drop(x)·Aᵀ)·Bᵀ where the layer has an adapter. DoRA's adds
+    /// (g − 1)∘(drop(x)·Wᵀ) + g∘s·(drop(x)·Aᵀ)·Bᵀ instead, with g = m / ‖W + s·B·A‖, whose divisor is a constant in the
+    /// gradient (Liu et al. 2024, arXiv 2402.09353, section 4.3).
+    ///
+    /// # Shapes
+    /// `x` is `[rows, in]`, the result `[rows, out]`.
+    pub(crate) fn linear(&self, layer: &str, x: Tensor<2>) -> Result<Tensor<2>> {
+        let bias = self.weights.vector(&format!("{layer}.bias"))?;
+        self.adapted(layer, x, Some(bias))
+    }
+
+    /// The product of a linear layer without a bias.
+    pub(crate) fn product(&self, layer: &str, x: Tensor<2>) -> Result<Tensor<2>> {
+        self.adapted(layer, x, None)
+    }
+
+    fn adapted(&self, layer: &str, x: Tensor<2>, bias: Option<Tensor<1>>) -> Result<Tensor<2>> {
+        let weight = self.weights.matrix(&format!("{layer}.weight"))?;
+        let mut y = x.clone().matmul(weight.clone().transpose());
+        if let Some(bias) = bias {
+            y = y + bias.unsqueeze();
+        }
+        let Some(adapter) = self.adapter else { return Ok(y) };
+        let Ok(a) = self.weights.matrix(&format!("{layer}.lora_A.weight")) else { return Ok(y) };
+        let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
+        let x = self.drop(x, adapter_site(layer), adapter.dropout);
+        let scale = adapter.scale_of(layer);
+        let update = x.clone().matmul(a.clone().transpose()).matmul(b.clone().transpose()).mul_scalar(scale);
+        let Ok(magnitude) = self.weights.vector(&lora::magnitude(layer)) else { return Ok(y + update) };
+        let whole = weight.clone() + b.detach().matmul(a.detach()).mul_scalar(scale);
+        let lengths = (whole.clone() * whole).sum_dim(1).sqrt().clamp_min(lora::SHORTEST_ROW).detach();
+        let factor = magnitude.unsqueeze::<2>() / lengths.transpose();
+        let base = x.matmul(weight.transpose());
+        Ok(y + (base.clone() + update) * factor - base)
+    }
+
+    /// Layer normalization over the last dimension, with something to add where the layer has it.
+    pub(crate) fn layer_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64) -> Result<Tensor<2>> {
+        let scale = self.weights.vector(&format!("{layer}.weight"))?;
+        Ok(module::layer_norm(x, scale, self.weights.vector(&format!("{layer}.bias")).ok(), epsilon))
+    }
+
+    /// x / √(mean of x² + ε) · w over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467); `from_one`, what is
+    /// kept of `w` is its difference from one.
+    pub(crate) fn rms_norm(&self, layer: &str, x: Tensor<2>, epsilon: f64, from_one: bool) -> Result<Tensor<2>> {
+        let kept = self.weights.vector(&format!("{layer}.weight"))?;
+        let scale = if from_one { kept.add_scalar(1.0) } else { kept };
+        let size = (x.clone() * x.clone()).mean_dim(1).add_scalar(epsilon).sqrt();
+        Ok(x / size * scale.unsqueeze())
+    }
+
+    /// Dropout while training on `[texts · tokens, width]`: elements become 0 with the given probability,
+    /// the others grow by 1 / (1 - probability).
+    pub(crate) fn drop(&self, x: Tensor<2>, site: u64, probability: f64) -> Tensor<2> {
+        let Some(keys) = self.keys(site, probability) else { return x };
+        let ([rows, width], texts) = (x.dims(), self.places.len().max(1));
+        let mask = keys.dropped(masks::elements(rows / texts, width, self.link), probability);
+        masked(x, mask.reshape([rows, width]), probability)
+    }
+
+    /// Dropout on attention probabilities, `[texts, heads, queries, keys]`.
+    pub(crate) fn drop_attention(&self, x: Tensor<4>, site: u64, probability: f64) -> Tensor<4> {
+        let Some(keys) = self.keys(site, probability) else { return x };
+        let [_, heads, queries, _] = x.dims();
+        let keys = keys.of_heads(heads, self.link);
+        let mask = keys.dropped(masks::attention_elements(queries, self.link), probability);
+        masked(x, mask, probability)
+    }
+
+    /// The keys of this pass's texts at a place in the network, where something is dropped there.
+    fn keys(&self, site: u64, probability: f64) -> Option<Keys> {
+        let dropout = self.dropout.filter(|_| probability > 0.0)?;
+        Some(Keys::of_texts(MaskKey::of_site(dropout, site), &self.places, self.link))
+    }
+}
+
+fn masked<const D: usize>(x: Tensor<D>, mask: Tensor<D, Bool>, probability: f64) -> Tensor<D> {
+    x.mask_fill(mask, 0.0).mul_scalar(1.0 / (1.0 - probability))
+}

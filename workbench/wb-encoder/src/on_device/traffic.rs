@@ -1,0 +1,125 @@
+//! The one place that copies numbers from the host to a device and back, and counts them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use burn::tensor::{DType, Device, Int, Tensor, TensorData, Transaction};
+
+use crate::error::{Result, cannot_use};
+
+/// Counts of what has crossed since a model was brought to a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Copies to the device.
+    pub uploads: u64,
+    /// Bytes that were copied to the device.
+    pub uploaded: u64,
+    /// Tensors that were read back.
+    pub downloads: u64,
+    /// Bytes that were read back.
+    pub downloaded: u64,
+    /// Times that the host has waited for the device.
+    pub waits: u64,
+}
+
+/// A device, what it is called, and what has crossed to it and back.
+#[derive(Debug)]
+pub(crate) struct Link {
+    device: Device,
+    name: String,
+    uploads: AtomicU64,
+    uploaded: AtomicU64,
+    downloads: AtomicU64,
+    downloaded: AtomicU64,
+    waits: AtomicU64,
+}
+
+impl Link {
+    /// A link that nothing has crossed; tensors that it makes want no gradients.
+    pub(crate) fn new(device: &Device, name: &str) -> Self {
+        Self {
+            device: device.clone().without_autodiff(),
+            name: name.to_owned(),
+            uploads: AtomicU64::default(),
+            uploaded: AtomicU64::default(),
+            downloads: AtomicU64::default(),
+            downloaded: AtomicU64::default(),
+            waits: AtomicU64::default(),
+        }
+    }
+
+    /// The device, for tensors that it makes by itself.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The device's name, for messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Counts of what has crossed until now.
+    pub(crate) fn traffic(&self) -> Traffic {
+        Traffic {
+            uploads: self.uploads.load(Relaxed),
+            uploaded: self.uploaded.load(Relaxed),
+            downloads: self.downloads.load(Relaxed),
+            downloaded: self.downloaded.load(Relaxed),
+            waits: self.waits.load(Relaxed),
+        }
+    }
+
+    /// Copies floats to the device.
+    pub(crate) fn floats<const D: usize>(&self, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
+        self.count_upload(4 * values.len());
+        Tensor::from_data(TensorData::new(values, shape), &self.device)
+    }
+
+    /// Copies whole numbers to the device, as such of 32 bits.
+    pub(crate) fn ints<const D: usize>(&self, values: Vec<i32>, shape: [usize; D]) -> Tensor<D, Int> {
+        self.count_upload(4 * values.len());
+        Tensor::from_data(TensorData::new(values, shape), (&self.device, DType::I32))
+    }
+
+    /// The whole numbers from 0 to below `end`, of 32 bits, which the device makes.
+    pub(crate) fn arange(&self, end: usize) -> Tensor<1, Int> {
+        Tensor::arange(0..end as i64, (&self.device, DType::I32))
+    }
+
+    /// Reads tensors back, row by row each, in one wait for all of them.
+    pub(crate) fn read(&self, tensors: Reading) -> Result<Vec<Vec<f32>>> {
+        if tensors.count == 0 {
+            return Ok(Vec::new());
+        }
+        let failed = |error: String| cannot_use(&self.name, format!("reading a result back failed: {error}"));
+        self.waits.fetch_add(1, Relaxed);
+        let found = tensors.transaction.try_execute().map_err(|error| failed(error.to_string()))?;
+        let floats = |data: TensorData| {
+            let values = data.try_into_vec::<f32>().map_err(|error| failed(error.to_string()))?;
+            self.downloads.fetch_add(1, Relaxed);
+            self.downloaded.fetch_add(4 * values.len() as u64, Relaxed);
+            Ok(values)
+        };
+        found.into_iter().map(floats).collect()
+    }
+
+    fn count_upload(&self, bytes: usize) {
+        self.uploads.fetch_add(1, Relaxed);
+        self.uploaded.fetch_add(bytes as u64, Relaxed);
+    }
+}
+
+/// Tensors that are to be read back together.
+#[derive(Default)]
+pub(crate) struct Reading {
+    transaction: Transaction,
+    count: usize,
+}
+
+impl Reading {
+    /// Adds a tensor, without what led to it.
+    pub(crate) fn add<const D: usize>(&mut self, tensor: Tensor<D>) {
+        let transaction = std::mem::take(&mut self.transaction);
+        self.transaction = transaction.register(tensor.without_autodiff());
+        self.count += 1;
+    }
+}

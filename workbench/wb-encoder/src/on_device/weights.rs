@@ -1,0 +1,108 @@
+//! A model's weights as tensors on a device.
+
+use std::{collections::HashMap, sync::Arc};
+
+use burn::tensor::Tensor;
+
+use super::traffic::Link;
+use crate::{
+    error::{Error, Result},
+    parameters::{Parameter, Parameters},
+    values::Values,
+};
+
+/// A weight on a device, laid out as in the model's file.
+#[derive(Debug, Clone)]
+pub(crate) enum Weight {
+    /// A bias, a scale, or a weight per token.
+    Vector(Tensor<1>),
+    /// An embedding or a linear layer, `[out, in]`.
+    Matrix(Tensor<2>),
+}
+
+/// All weights of a model on a device, in the parameters' order.
+#[derive(Debug, Clone)]
+pub(crate) struct Weights {
+    list: Vec<Weight>,
+    position: Arc<HashMap<String, usize>>,
+    /// The numbers that frozen weights were copied from: what still has the same memory need not be copied again.
+    from: Arc<Vec<Option<Values>>>,
+}
+
+impl Weights {
+    /// Copies weights to a device, but for frozen ones that are there as they are.
+    pub(crate) fn upload(parameters: &Parameters, link: &Link, there: Option<&Self>) -> Result<Self> {
+        let kept = |parameter: &Parameter| -> Option<Weight> {
+            let there = there.filter(|_| !parameter.trainable)?;
+            let at = *there.position.get(&parameter.name)?;
+            let from = there.from[at].as_ref()?;
+            from.shares(&parameter.values).then(|| there.list[at].clone())
+        };
+        let weight = |parameter: &Parameter| kept(parameter).map_or_else(|| Weight::upload(parameter, link), Ok);
+        let list = parameters.iter().map(weight).collect::<Result<_>>()?;
+        let position = parameters.iter().enumerate().map(|(at, p)| (p.name.clone(), at)).collect();
+        let from = parameters.iter().map(|p| (!p.trainable).then(|| p.values.clone())).collect();
+        Ok(Self { list, position: Arc::new(position), from: Arc::new(from) })
+    }
+
+    /// Wants gradients for the weights that train and for no others.
+    pub(crate) fn tracked(&self, parameters: &Parameters) -> Self {
+        let track = |(weight, parameter): (&Weight, &Parameter)| match (weight, parameter.trainable) {
+            (Weight::Vector(tensor), true) => Weight::Vector(tensor.clone().autodiff().require_grad()),
+            (Weight::Matrix(tensor), true) => Weight::Matrix(tensor.clone().autodiff().require_grad()),
+            (frozen, false) => frozen.clone(),
+        };
+        Self { list: self.list.iter().zip(parameters.iter()).map(track).collect(), ..self.clone() }
+    }
+
+    /// The weights in the parameters' order.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Weight> {
+        self.list.iter()
+    }
+
+    fn get(&self, name: &str) -> Option<&Weight> {
+        self.position.get(name).map(|at| &self.list[*at])
+    }
+
+    /// A weight of one dimension.
+    pub(crate) fn vector(&self, name: &str) -> Result<Tensor<1>> {
+        match self.get(name) {
+            Some(Weight::Vector(tensor)) => Ok(tensor.clone()),
+            _ => Err(absent(name)),
+        }
+    }
+
+    /// A weight of two dimensions.
+    pub(crate) fn matrix(&self, name: &str) -> Result<Tensor<2>> {
+        match self.get(name) {
+            Some(Weight::Matrix(tensor)) => Ok(tensor.clone()),
+            _ => Err(absent(name)),
+        }
+    }
+}
+
+fn absent(name: &str) -> Error {
+    Error::data(name, "is not among the model's weights, expected it there")
+}
+
+impl Weight {
+    fn upload(parameter: &Parameter, link: &Link) -> Result<Self> {
+        let values = parameter.values.floats().into_owned();
+        match *parameter.shape.as_slice() {
+            [n] => Ok(Self::Vector(link.floats(values, [n]))),
+            [m, n] => Ok(Self::Matrix(link.floats(values, [m, n]))),
+            _ => {
+                let message = format!("has shape {:?}, expected one or two dimensions", parameter.shape);
+                Err(Error::data(parameter.name.as_str(), message))
+            }
+        }
+    }
+
+    /// True where gradients flow to it.
+    pub(crate) fn is_tracked(&self) -> bool {
+        match self {
+            Self::Vector(tensor) => tensor.is_tracked(),
+            Self::Matrix(tensor) => tensor.is_tracked(),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Training on the device that `WB_TEST_DEVICE` names: the losses of the processor, and the same bytes after a kill.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use wb_core::{Pair, PairSet, Seed, Side, progress::silent, records::journal::StepRecord};
+use wb_encoder::{
+    Backbone, BurnBackbone, DeviceConfig, Stop,
+    train::{Every, Meeting, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, ValidateConfig, train},
+};
+
+use crate::{
+    passes::{VOCAB, bert, model},
+    test_device,
+};
+
+/// Variable that tells a child, which is killed, where it trains.
+const KILLED: &str = "WB_TEST_KILLED_ON_DEVICE";
+
+/// Largest difference of a step's loss from the processor's.
+const LOSS: f64 = 1e-3;
+
+/// Texts of 3 to 20 tokens; a pair's have something in common.
+fn pairs() -> PairSet {
+    let pair = |i: usize| Pair {
+        id: format!("pair-{i}"),
+        anchor: format!("a {i}"),
+        positive: format!("p {i}"),
+        ..Pair::default()
+    };
+    PairSet::new((0..48).map(pair).collect()).unwrap()
+}
+
+fn tokenize(text: &str, _: Side) -> wb_core::Result<Vec<u32>> {
+    let (side, number) = text.split_once(' ').unwrap();
+    let (number, shift) = (number.parse::<usize>().unwrap(), if side == "a" { 0 } else { 5 });
+    let token = |at: usize| if at.is_multiple_of(3) { number * 4 } else { number * number + at * 7 + shift };
+    Ok((0..3 + (number * 5 + shift) % 18).map(|at| (token(at) % VOCAB) as u32).collect())
+}
+
+/// Trains adapters for 20 steps, or goes on.
+fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool) {
+    let (pairs, stop) = (pairs(), Stop::default());
+    let mut config = TrainConfig { max_steps: 20, epochs: 100, ema: 0.9, ..TrainConfig::default() };
+    config.batch.pairs = 8;
+    config.validate = ValidateConfig { every: Every::Steps(4), pairs: 48 };
+    let OptimizerConfig::Adamw(adamw) = &mut config.optimizer;
+    adamw.learning_rate = 2e-3;
+    let tokenize = |wanted: wb_encoder::train::TokenizeRequest<'_>| tokenize(wanted.text, wanted.side);
+    let job = TrainJob {
+        pairs: (&pairs).into(),
+        validation: &pairs,
+        tokenize: &tokenize,
+        meeting: Meeting::Vectors,
+        code: None,
+        special_tokens: [0, 0],
+        config: &config,
+        seed: Seed(17),
+        refresh: None,
+        guide: None,
+        files: TrainFiles {
+            metrics: folder.join("metrics.jsonl"),
+            validation: folder.join("validation.jsonl"),
+            curriculum: folder.join("curriculum.json"),
+            checkpoints: folder.join("checkpoints"),
+        },
+        resume,
+        build: "",
+        stop: &stop,
+    };
+    assert_eq!(train(backbone, &job, &mut silent).unwrap().steps, 20);
+}
+
+fn on_device(folder: &Path, resume: bool) {
+    let model = model(bert(), wb_encoder::Pooling::Mean, true);
+    run(&mut BurnBackbone::new(model, test_device().burn(), "test device").unwrap(), folder, resume);
+}
+
+fn losses(folder: &Path) -> Vec<f64> {
+    let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
+    // The last line may be half written where somebody is writing.
+    text.lines().filter_map(|line| serde_json::from_str::<StepRecord>(line).ok()).map(|step| step.loss).collect()
+}
+
+/// The bytes of the last checkpoint and of the journals.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let last = folder.join("checkpoints/step-000020");
+    let mut all: Vec<_> = fs::read_dir(&last).unwrap().map(|entry| entry.unwrap().path()).collect();
+    all.extend(["metrics.jsonl", "validation.jsonl"].map(|name| folder.join(name)));
+    all.sort();
+    all.iter().map(|file| (file.file_name().unwrap().display().to_string(), fs::read(file).unwrap())).collect()
+}
+
+#[test]
+fn twenty_steps_have_the_losses_of_the_processor() {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let model = model(bert(), wb_encoder::Pooling::Mean, true);
+    run(&mut *DeviceConfig::Cpu.open().unwrap().open_backbone(model).unwrap(), here.path(), false);
+    on_device(there.path(), false);
+    let (expected, found) = (losses(here.path()), losses(there.path()));
+    assert_eq!((expected.len(), found.len()), (20, 20));
+    let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    eprintln!("{}: losses {:.4} to {:.4}, at most {worst:.1e} apart", test_device().description, found[0], found[19]);
+    assert!(worst < LOSS, "{worst:.1e} apart: {expected:?}, {found:?}");
+    let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
+    assert!(mean(&found[10..]) < mean(&found[..5]) - 0.1, "nothing was learned: {found:?}");
+}
+
+/// The work of the next test's child processes, and not a test.
+#[test]
+#[ignore = "run by killed_and_resumed_ends_in_the_same_bytes in processes of its own"]
+fn train_to_be_killed() {
+    let Some(folder) = std::env::var_os(KILLED) else { return };
+    on_device(Path::new(&folder), true);
+}
+
+#[test]
+fn killed_and_resumed_ends_in_the_same_bytes() {
+    let (whole, broken) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    on_device(whole.path(), false);
+    // Killed after the sixth step and after the eleventh: checkpoints are written every fourth.
+    for steps in [6, 11, usize::MAX] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "training::train_to_be_killed", "--ignored", "--quiet"])
+            .env(KILLED, broken.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let status = loop {
+            if losses(broken.path()).len() >= steps {
+                child.kill().unwrap();
+            }
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        assert_eq!(status.success(), steps == usize::MAX, "{status}, {} steps", losses(broken.path()).len());
+    }
+    for ((name, found), (_, expected)) in files(broken.path()).into_iter().zip(files(whole.path())) {
+        assert!(found == expected, "{name} is another than without a kill");
+    }
+}
