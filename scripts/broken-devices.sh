@@ -68,7 +68,7 @@ try() {
 # How many lines of the log match.
 says() { grep -cE "$1" "$work/log"; }
 # How many self-tests run, or are zombies.
-left() { ps -eo stat=,args= | grep -cE '(^Z.*\[wb\])|[w]b probe --device'; }
+left() { ps -eo stat=,args= | grep -cE '(^Z.*\[(wb|exe)\])|/(wb|exe) [p]robe --device'; }
 # How many files and folders there are.
 written() { find "$work/written" -mindepth 1 | wc -l; }
 # A device that is wrong is tried with three other settings too.
@@ -141,8 +141,12 @@ done
 
 # A self-test does not outlive the wb that started it, however that ended.
 VK_DRIVER_FILES="$swiftshader" VK_ICD_FILENAMES="$swiftshader" "$WB" doctor --device vulkan --limit "$limit" > "$work/log" 2>&1 < /dev/null &
-sleep 1
-before="$(left)"
+# As soon as the self-test runs: without autotune it is over in a second.
+for ((i = 0; i < 200; i++)); do
+  before="$(left)"
+  [ "$before" = 0 ] || break
+  sleep 0.02
+done
 kill -9 $! 2> /dev/null
 wait $! 2> /dev/null
 # A busy machine takes a moment to clear away what aborted.
