@@ -173,9 +173,9 @@ pub fn test(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Resu
 /// Lines about the devices of this build.
 pub fn about() -> Vec<String> {
     let compiled: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
-    let last = compiled.last().map_or("cpu", String::as_str);
+    let best = compiled.first().map_or("cpu", String::as_str);
     let mut lines =
-        vec![format!("devices  {} (compiled in; test one with `wb doctor --device {last}`)", compiled.join(", "))];
+        vec![format!("devices  {} (compiled in; test one with `wb doctor --device {best}`)", compiled.join(", "))];
     if DeviceConfig::compiled() != [DeviceConfig::Cpu] {
         lines.push("kernels  compiled and timed anew by each process; none is kept on disk".to_owned());
     }
