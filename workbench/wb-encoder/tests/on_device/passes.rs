@@ -305,11 +305,12 @@ fn layers_that_are_computed_again_give_the_same_gradients() {
             let (expected, found) = (run(false), run(true));
             assert!(apart(&found.embeddings, &expected.embeddings) <= 1e-6);
             assert!(apart(&found.states, &expected.states) <= 1e-6);
+            let size = |gradient: &[f32]| norm(gradient.iter().map(|g| f64::from(*g)));
+            let largest = expected.gradients.iter().map(|gradient| size(gradient)).fold(0.0, f64::max);
             for (a, b) in found.gradients.iter().zip(expected.gradients.iter()) {
-                let size = norm(b.iter().map(|b| f64::from(*b)));
-                let error = norm(a.iter().zip(b).map(|(a, b)| f64::from(a - b)));
-                // Sums in another order, in 32 bits.
-                assert!(error <= 5e-6 * size.max(1e-3), "{error:.2e} of {size:.2e}");
+                let (size, error) = (size(b), norm(a.iter().zip(b).map(|(a, b)| f64::from(a - b))));
+                // Sums in another order, in 32 bits; that of a key's bias is zero but for rounding.
+                assert!(error <= 5e-6 * size.max(0.1 * largest), "{error:.2e} of {size:.2e}, largest {largest:.2e}");
             }
         }
     }
