@@ -15,6 +15,7 @@ use crate::{
     batch::TokenBatch,
     error::{Error, Result},
     parameters::{Gradients, Parameters},
+    precision::Precision,
     stop::Stop,
 };
 
@@ -49,6 +50,11 @@ pub trait Backbone: Send + Sync {
             return Ok(());
         }
         Err(no_layers())
+    }
+
+    /// Numbers of the products in passes from now on, of all passes. An error where a backbone has no others.
+    fn set_precision(&mut self, precision: Precision) -> Result<()> {
+        precision.only_32_bits("the processor", "its kernels train in 32 bits")
     }
 
     /// From now on passes end with [`Error::Stopped`] soon after this is set, in the middle of a batch; a backward pass

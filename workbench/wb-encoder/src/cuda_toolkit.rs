@@ -1,6 +1,6 @@
 //! NVIDIA's toolkit, of which kernels for its GPUs need a file when they are made.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::{Result, cannot_use};
 
@@ -20,8 +20,7 @@ pub(crate) fn require(device: &str, cuda_path: Option<PathBuf>, roots: &[&str]) 
     if folders.iter().any(|folder| folder.join(LIBDEVICE).is_file()) {
         return Ok(());
     }
-    let searched =
-        folders.iter().map(|folder: &PathBuf| Path::display(folder).to_string()).collect::<Vec<_>>().join(", ");
+    let searched = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
     let message = format!("its kernels need NVIDIA's {LIBDEVICE}, which is in none of {searched}");
     Err(cannot_use(device, message).with_hint(
         "pip download --no-deps nvidia-cuda-nvcc-cu12 && unzip nvidia_cuda_nvcc_cu12-*.whl, then \

@@ -87,11 +87,12 @@ mod applied {
             return Ok(());
         }
         let usual = KernelSettings::default();
-        let fusion = settings.fusion != usual.fusion;
-        let autotune = settings.autotune != usual.autotune;
-        let fusion = !fusion || set::<BurnConfig>(&["fusion", "beam_search", "max_explorations"], json!(0));
-        let autotune = !autotune || set::<CubeClRuntimeConfig>(&["autotune", "level"], json!(settings.autotune));
-        if known.is_some() || !fusion || !autotune {
+        let is_set = known.is_none()
+            && (settings.fusion == usual.fusion
+                || set::<BurnConfig>(&["fusion", "beam_search", "max_explorations"], json!(0)))
+            && (settings.autotune == usual.autotune
+                || set::<CubeClRuntimeConfig>(&["autotune", "level"], json!(settings.autotune)));
+        if !is_set {
             let message = "this process has opened a device with other settings of fusion and autotune";
             return Err(cannot_use(device, message).with_hint("the same settings for every device of a config"));
         }

@@ -12,6 +12,7 @@ use crate::{
     batch::TokenBatch,
     error::{Error, Result},
     parameters::{Gradients, Parameters},
+    precision::Precision,
     stop::Stop,
 };
 
@@ -46,13 +47,13 @@ impl SeveralBackbones {
             // The text boundary that is nearest to the share.
             false => {
                 let share = all * device / devices;
-                let after = offsets.partition_point(|offset| *offset < share).min(batch.len());
+                let after = offsets.partition_point(|offset| *offset < share);
                 let before = after.saturating_sub(1);
-                if share - offsets[before].min(share) < offsets[after] - share { before } else { after }
+                if share - offsets[before] < offsets[after] - share { before } else { after }
             }
         };
         let ends: Vec<usize> = (0..=devices).map(end).collect();
-        ends.windows(2).map(|ends| ends[0]..ends[1].max(ends[0])).collect()
+        ends.windows(2).map(|ends| ends[0]..ends[1]).collect()
     }
 
     /// Lets every device work on its part at the same time; results are in the devices' order.
@@ -102,6 +103,10 @@ impl Backbone for SeveralBackbones {
 
     fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
         self.list.iter_mut().try_for_each(|backbone| backbone.set_gradient_checkpointing(on))
+    }
+
+    fn set_precision(&mut self, precision: Precision) -> Result<()> {
+        self.list.iter_mut().try_for_each(|backbone| backbone.set_precision(precision))
     }
 
     fn watch(&mut self, stop: Stop) {

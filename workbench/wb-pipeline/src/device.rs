@@ -137,7 +137,7 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
 
 /// The settings with which a device that failed its self-test passes it, tried one after the other.
 fn passes_with(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<Option<DeviceConfig>> {
-    let (Some(kernels), false) = (device.kernels(), device == DeviceConfig::Auto) else { return Ok(None) };
+    let Some(kernels) = device.kernels() else { return Ok(None) };
     for settings in KernelSettings::others().filter(|settings| *settings != kernels) {
         let other = device.with_kernels(settings);
         output::note(format!("trying {other}"));

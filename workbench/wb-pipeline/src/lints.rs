@@ -1,7 +1,7 @@
 //! Lints: values of a YAML that are allowed and probably not meant.
 
 use wb_encoder::{
-    Folder, Pooling,
+    DeviceConfig, Folder, Pooling, Precision,
     train::{Keep, curriculum::most_negatives},
 };
 use wb_retrieval::mining::MiningConfig;
@@ -124,6 +124,13 @@ pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
     }
     if train.gradient_checkpointing && !has_layers {
         lints.push("train.gradient_checkpointing: a bag of token vectors has no layers to compute again; training will refuse it".to_owned());
+    }
+    let precision = train.precision.name();
+    if train.precision != Precision::Fp32 && !has_layers {
+        lints.push(format!("train.precision: got {precision}, and a bag of token vectors has no products to compute in it; training will refuse it"));
+    }
+    if train.precision != Precision::Fp32 && experiment.device.iter().any(|device| device == DeviceConfig::Cpu) {
+        lints.push(format!("train.precision: got {precision}, and the processor trains in fp32; training will refuse it: train.precision=fp32"));
     }
     if let Some(rules) = experiment.negatives.as_ref().map(MiningConfig::rules) {
         if rules.absolute_margin.is_none() && rules.relative_margin.is_none() && rules.max_score.is_none() {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use wb_core::quantities;
+use wb_encoder::Precision;
 use wb_retrieval::mining::{MiningRetriever, RescoreConfig};
 
 use crate::{config::Experiment, encoder_size::Size, output, steps};
@@ -64,6 +65,9 @@ pub fn print(
     }
     if train.gradient_checkpointing {
         output::line("          gradient checkpointing: layers are computed twice, and only their inputs are kept");
+    }
+    if train.precision != Precision::Fp32 {
+        output::line(format!("          products in {}, weights and sums in 32 bits", train.precision.name()));
     }
     for entry in &experiment.bench.benchmarks {
         let card = entry.benchmark.benchmark().card();

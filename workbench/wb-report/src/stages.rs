@@ -92,6 +92,8 @@ mod tests {
             objectives: Default::default(),
             learning_rate: 0.1,
             grad_norm: 1.0,
+            loss_scale: None,
+            skipped: false,
             pairs: 8,
             tokens: 80,
         };

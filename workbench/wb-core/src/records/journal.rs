@@ -20,8 +20,14 @@ pub struct StepRecord {
     pub objectives: BTreeMap<String, f64>,
     /// Learning rate of the first parameter group.
     pub learning_rate: f64,
-    /// Euclidean norm of all gradients before clipping.
+    /// Euclidean norm of all gradients before clipping; 0 where the step was left out.
     pub grad_norm: f64,
+    /// Factor of the loss in 16-bit floats; none where it is not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<f64>,
+    /// True where gradients overflowed and the step changed no weight.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
     /// Pairs in the batch.
     pub pairs: u64,
     /// Tokens in the batch without padding.

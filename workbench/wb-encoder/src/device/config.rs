@@ -72,6 +72,11 @@ impl DeviceConfig {
         }
     }
 
+    /// Settings that differ from the usual, which are written beside the name.
+    fn unusual(self) -> Option<KernelSettings> {
+        self.kernels().filter(|kernels| *kernels != KernelSettings::default())
+    }
+
     fn named(name: &str) -> Result<Self> {
         let usual = KernelSettings::default();
         let by_name =
@@ -90,7 +95,7 @@ impl DeviceConfig {
 /// The name, or where settings differ from the usual what can be written on a command line: `{"vulkan":{"fusion":false}}`.
 impl fmt::Display for DeviceConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kernels().filter(|kernels| *kernels != KernelSettings::default()) {
+        match self.unusual() {
             None => f.write_str(&self.name()),
             Some(kernels) => write!(f, "{}", serde_json::json!({ &*self.name(): kernels.changed() })),
         }
@@ -138,7 +143,7 @@ impl JsonSchema for DeviceConfig {
 
 impl Serialize for DeviceConfig {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.kernels().filter(|kernels| *kernels != KernelSettings::default()) {
+        match self.unusual() {
             None => serializer.serialize_str(&self.name()),
             Some(kernels) => serializer.collect_map([(self.name(), kernels.changed())]),
         }

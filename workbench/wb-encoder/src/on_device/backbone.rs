@@ -1,6 +1,6 @@
 //! A model computed by burn on any of its devices.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, FloatDType, Tensor};
 use ndarray::Array2;
 
 use super::{
@@ -8,9 +8,10 @@ use super::{
     gradients::Sums,
     padded::{Padded, groups},
     pass::Pass,
-    traffic::{Link, Reading, Traffic},
+    results::{Results, Wanted},
+    traffic::{Link, Traffic},
     transformer::{Network, Turns},
-    weights::Weights,
+    weights::{Products, Weights},
 };
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream, no_layers},
@@ -21,6 +22,7 @@ use crate::{
     models::{Architecture, Model, Stack},
     parameters::{Gradients, Parameters},
     pooling::Pooling,
+    precision::Precision,
     stop::Stop,
 };
 
@@ -39,7 +41,10 @@ pub struct BurnBackbone {
     link: Link,
     turns: Turns,
     stop: Stop,
+    /// True where a tracked pass keeps the inputs of layers alone; only with a network.
     checkpointing: bool,
+    /// Set where products are in 16 bits; only with a network.
+    products: Option<Products>,
 }
 
 /// The graphs of a tracked pass.
@@ -61,18 +66,11 @@ struct GroupGraph {
     inputs: Vec<Tensor<2>>,
 }
 
-/// Results of a pass that are read back.
-#[derive(Clone, Copy)]
-struct Wanted {
-    embeddings: bool,
-    states: bool,
-}
-
 impl BurnBackbone {
     /// Brings a model to a device; `name` is the device's, for messages.
     pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
         let link = Link::new(device, name);
-        let weights = guarded(name, || Weights::upload(&model.parameters, &link, None))?;
+        let weights = guarded(name, || Weights::upload(&model.parameters, &link, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         Ok(Self {
             stack: architecture.stack(),
@@ -85,6 +83,7 @@ impl BurnBackbone {
             turns: Turns::default(),
             stop: Stop::default(),
             checkpointing: false,
+            products: None,
         })
     }
 
@@ -131,56 +130,32 @@ impl BurnBackbone {
         dropout: Option<Dropout>,
     ) -> Pass<'a> {
         let places = group.iter().map(|at| batch.place(*at)).collect();
-        Pass { link: &self.link, weights, adapter: self.adapter.as_ref(), dropout, places }
+        let products = self.products.as_ref().map(|products| products.float);
+        Pass { link: &self.link, weights, adapter: self.adapter.as_ref(), dropout, products, places }
     }
 
-    /// Computes all groups of a batch: nothing is waited for until the last one is under way.
-    fn launch(
-        &self,
-        batch: &TokenBatch,
-        weights: &Weights,
+    /// Computes the groups of a batch, one after the other.
+    fn launch<'a>(
+        &'a self,
+        batch: &'a TokenBatch,
+        weights: &'a Weights,
         dropout: Option<Dropout>,
         keep: bool,
-    ) -> Result<Vec<GroupGraph>> {
-        let groups = groups(batch, BUDGET).into_iter().map(|group| {
+    ) -> impl Iterator<Item = Result<GroupGraph>> + 'a {
+        groups(batch, BUDGET).into_iter().map(move |group| {
             self.stop.check()?;
             self.forward(batch, group, weights, dropout, keep)
-        });
-        groups.collect()
+        })
     }
 
-    /// Embeddings of all groups at their places in the batch, and token states without padding, each where it is wanted.
-    fn read(&self, batch: &TokenBatch, graphs: &[GroupGraph], wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
-        let dim = self.dim();
-        let mut embeddings = Array2::zeros((if wanted.embeddings { batch.len() } else { 0 }, dim));
-        let mut states = Array2::zeros((if wanted.states { batch.ids().len() } else { 0 }, dim));
-        let mut reading = Reading::default();
-        for graph in graphs {
-            if wanted.embeddings {
-                reading.add(graph.embeddings.clone());
-            }
-            if wanted.states {
-                reading.add(graph.states.clone());
-            }
+    /// The pass without gradients. Of each group only what is wanted stays on the device until all are read back.
+    fn plain(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
+        let mut results = Results::new(wanted);
+        for graph in self.launch(batch, &self.weights, None, false) {
+            let GroupGraph { texts, embeddings, states, .. } = graph?;
+            results.add(&texts, &embeddings, &states);
         }
-        let mut found = self.link.read(reading)?.into_iter();
-        for graph in graphs {
-            if wanted.embeddings {
-                let values = found.next().unwrap_or_default();
-                for (row, at) in values.chunks_exact(dim).zip(&graph.texts) {
-                    embeddings.row_mut(*at).assign(&ndarray::aview1(row));
-                }
-            }
-            if wanted.states {
-                let (values, [_, padded, _]) = (found.next().unwrap_or_default(), graph.states.dims());
-                for (rows, at) in values.chunks_exact((padded * dim).max(1)).zip(&graph.texts) {
-                    for (row, token) in rows.chunks_exact(dim).zip(batch.offsets()[*at]..batch.offsets()[at + 1]) {
-                        states.row_mut(token).assign(&ndarray::aview1(row));
-                    }
-                }
-            }
-        }
-        Ok((embeddings, states))
+        results.read(batch, self.dim(), &self.link)
     }
 
     /// The tracked pass.
@@ -192,15 +167,12 @@ impl BurnBackbone {
     ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
         let weights = self.weights.tracked(&self.parameters);
         // Layers whose inputs are kept are computed once more, with what leads to their outputs.
-        let (seen, keep) = if self.is_checkpointed() { (&self.weights, true) } else { (&weights, false) };
-        let groups = self.launch(batch, seen, dropout, keep)?;
-        let (embeddings, states) = self.read(batch, &groups, wanted)?;
+        let seen = if self.checkpointing { &self.weights } else { &weights };
+        let groups = self.launch(batch, seen, dropout, self.checkpointing).collect::<Result<Vec<_>>>()?;
+        let mut results = Results::new(wanted);
+        groups.iter().for_each(|graph| results.add(&graph.texts, &graph.embeddings, &graph.states));
+        let (embeddings, states) = results.read(batch, self.dim(), &self.link)?;
         Ok((embeddings, states, Box::new(Graphs { groups, batch: batch.clone(), weights, dropout })))
-    }
-
-    /// True where a tracked pass keeps the inputs of layers alone.
-    fn is_checkpointed(&self) -> bool {
-        self.checkpointing && self.stack.is_some()
     }
 
     /// Goes back through a group of which the inputs of layers are kept: what comes after the layers, then layer by layer.
@@ -276,7 +248,8 @@ impl Backbone for BurnBackbone {
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
         change(&mut self.parameters);
-        let upload = || Weights::upload(&self.parameters, &self.link, Some(&self.weights));
+        let (there, products) = (Some(&self.weights), self.products.as_ref());
+        let upload = || Weights::upload(&self.parameters, &self.link, there, products);
         self.weights = guarded(self.link.name(), upload)?;
         Ok(())
     }
@@ -289,15 +262,39 @@ impl Backbone for BurnBackbone {
         Ok(())
     }
 
+    fn set_precision(&mut self, precision: Precision) -> Result<()> {
+        let float = match precision {
+            Precision::Fp32 => None,
+            Precision::Bf16 => Some(FloatDType::BF16),
+            Precision::F16 => Some(FloatDType::F16),
+        };
+        let products = match (float, &self.stack) {
+            (None, _) => None,
+            (Some(_), None) => return Err(precision.refused("this encoder", "it is no transformer")),
+            (Some(float), Some(_)) if !self.link.device().supports_dtype(float) => {
+                return Err(precision.refused(self.link.name(), "the device has no such numbers"));
+            }
+            (Some(float), Some(stack)) => {
+                let layers = stack.layers.iter().flat_map(|layer| layer.linear()).map(|layer| layer.name.clone());
+                Some(Products { float, layers: layers.collect() })
+            }
+        };
+        let float = |products: &Option<Products>| products.as_ref().map(|products| products.float);
+        if float(&products) == float(&self.products) {
+            return Ok(());
+        }
+        self.weights =
+            guarded(self.link.name(), || Weights::upload(&self.parameters, &self.link, None, products.as_ref()))?;
+        self.products = products;
+        Ok(())
+    }
+
     fn watch(&mut self, stop: Stop) {
         self.stop = stop;
     }
 
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
-        guarded(self.link.name(), || {
-            let graphs = self.launch(batch, &self.weights, None, false)?;
-            Ok(self.read(batch, &graphs, Wanted { embeddings: true, states: false })?.0)
-        })
+        guarded(self.link.name(), || Ok(self.plain(batch, Wanted { embeddings: true, states: false })?.0))
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
@@ -308,10 +305,7 @@ impl Backbone for BurnBackbone {
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
-        guarded(self.link.name(), || {
-            let graphs = self.launch(batch, &self.weights, None, false)?;
-            Ok(self.read(batch, &graphs, Wanted { embeddings: false, states: true })?.1)
-        })
+        guarded(self.link.name(), || Ok(self.plain(batch, Wanted { embeddings: false, states: true })?.1))
     }
 
     fn embed_tokens_tracked(

@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{error::Result, parameters::Gradients};
 
-/// Sums of gradients, in the weights' order; none for a weight that had no part in the result.
+/// Sums of gradients, in the weights' order, row by row; none for a weight that had no part in the result.
 #[derive(Default)]
-pub(super) struct Sums(Vec<Option<Weight>>);
+pub(super) struct Sums(Vec<Option<Tensor<1>>>);
 
 impl Sums {
     /// Goes back from a number to the weights that led to it, and adds what is found. What is not a weight and wants a
@@ -20,13 +20,14 @@ impl Sums {
         self.0.resize_with(weights.iter().len(), || None);
         for (sum, weight) in self.0.iter_mut().zip(weights.iter()) {
             let gradient = match weight {
-                Weight::Vector(tensor) if tensor.is_tracked() => tensor.grad(&found).map(Weight::Vector),
-                Weight::Matrix(tensor) if tensor.is_tracked() => tensor.grad(&found).map(Weight::Matrix),
+                Weight::Vector(tensor) if tensor.is_tracked() => tensor.grad(&found),
+                Weight::Matrix(tensor) if tensor.is_tracked() => {
+                    tensor.grad(&found).map(|gradient| gradient.flatten(0, 1))
+                }
                 _ => None,
             };
             *sum = match (sum.take(), gradient) {
-                (Some(Weight::Vector(sum)), Some(Weight::Vector(gradient))) => Some(Weight::Vector(sum + gradient)),
-                (Some(Weight::Matrix(sum)), Some(Weight::Matrix(gradient))) => Some(Weight::Matrix(sum + gradient)),
+                (Some(sum), Some(gradient)) => Some(sum + gradient),
                 (sum, gradient) => sum.or(gradient),
             };
         }
@@ -36,12 +37,8 @@ impl Sums {
     /// Adds them to those in host memory.
     pub(super) fn read(self, link: &Link, gradients: &mut Gradients) -> Result<()> {
         let (mut reading, mut places) = (Reading::default(), Vec::new());
-        for (at, sum) in self.0.into_iter().enumerate() {
-            match sum {
-                Some(Weight::Vector(sum)) => reading.add(sum),
-                Some(Weight::Matrix(sum)) => reading.add(sum),
-                None => continue,
-            }
+        for (at, sum) in self.0.into_iter().enumerate().filter_map(|(at, sum)| Some((at, sum?))) {
+            reading.add(sum);
             places.push(at);
         }
         for (at, values) in places.into_iter().zip(link.read(reading)?) {

@@ -7,6 +7,7 @@ mod gradients;
 mod masks;
 mod padded;
 mod pass;
+mod results;
 mod traffic;
 mod transformer;
 mod weights;

@@ -1,6 +1,6 @@
 //! The weights of one pass, and the layers built of them.
 
-use burn::tensor::{Bool, Tensor, module};
+use burn::tensor::{Bool, FloatDType, Tensor, module};
 
 use super::{
     masks::{self, Keys},
@@ -20,6 +20,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) weights: &'a Weights,
     pub(crate) adapter: Option<&'a Adapter>,
     pub(crate) dropout: Option<Dropout>,
+    /// Type of the numbers in products where it is another than theirs.
+    pub(crate) products: Option<FloatDType>,
     /// The texts' places in the whole batch, which decide their dropout masks.
     pub(crate) places: Vec<u64>,
 }
@@ -43,7 +45,7 @@ impl Pass<'_> {
 
     fn adapted(&self, layer: &str, x: Tensor<2>, bias: Option<Tensor<1>>) -> Result<Tensor<2>> {
         let weight = self.weights.matrix(&format!("{layer}.weight"))?;
-        let mut y = x.clone().matmul(weight.clone().transpose());
+        let mut y = self.multiply(x.clone(), weight.clone().transpose());
         if let Some(bias) = bias {
             y = y + bias.unsqueeze();
         }
@@ -52,13 +54,22 @@ impl Pass<'_> {
         let b = self.weights.matrix(&format!("{layer}.lora_B.weight"))?;
         let x = self.drop(x, adapter_site(layer), adapter.dropout);
         let scale = adapter.scale_of(layer);
-        let update = x.clone().matmul(a.clone().transpose()).matmul(b.clone().transpose()).mul_scalar(scale);
+        let low = self.multiply(x.clone(), a.clone().transpose());
+        let update = self.multiply(low, b.clone().transpose()).mul_scalar(scale);
         let Ok(magnitude) = self.weights.vector(&lora::magnitude(layer)) else { return Ok(y + update) };
-        let whole = weight.clone() + b.detach().matmul(a.detach()).mul_scalar(scale);
+        let whole = weight.clone().cast(FloatDType::F32) + b.detach().matmul(a.detach()).mul_scalar(scale);
         let lengths = (whole.clone() * whole).sum_dim(1).sqrt().clamp_min(lora::SHORTEST_ROW).detach();
         let factor = magnitude.unsqueeze::<2>() / lengths.transpose();
-        let base = x.matmul(weight.transpose());
+        let base = self.multiply(x, weight.transpose());
         Ok(y + (base.clone() + update) * factor - base)
+    }
+
+    /// a·b, computed in the pass's precision; the result is in 32-bit floats.
+    pub(crate) fn multiply<const D: usize>(&self, a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+        match self.products {
+            None => a.matmul(b),
+            Some(float) => a.cast(float).matmul(b.cast(float)).cast(FloatDType::F32),
+        }
     }
 
     /// Layer normalization over the last dimension, with something to add where the layer has it.

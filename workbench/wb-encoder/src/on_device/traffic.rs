@@ -1,6 +1,6 @@
 //! The one place that copies numbers from the host to a device and back, and counts them.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, Transaction};
 
@@ -26,25 +26,14 @@ pub struct Traffic {
 pub(crate) struct Link {
     device: Device,
     name: String,
-    uploads: AtomicU64,
-    uploaded: AtomicU64,
-    downloads: AtomicU64,
-    downloaded: AtomicU64,
-    waits: AtomicU64,
+    traffic: Mutex<Traffic>,
 }
 
 impl Link {
     /// A link that nothing has crossed; tensors that it makes want no gradients.
     pub(crate) fn new(device: &Device, name: &str) -> Self {
-        Self {
-            device: device.clone().without_autodiff(),
-            name: name.to_owned(),
-            uploads: AtomicU64::default(),
-            uploaded: AtomicU64::default(),
-            downloads: AtomicU64::default(),
-            downloaded: AtomicU64::default(),
-            waits: AtomicU64::default(),
-        }
+        let device = device.clone().without_autodiff();
+        Self { device, name: name.to_owned(), traffic: Mutex::default() }
     }
 
     /// The device, for tensors that it makes by itself.
@@ -59,13 +48,7 @@ impl Link {
 
     /// Counts of what has crossed until now.
     pub(crate) fn traffic(&self) -> Traffic {
-        Traffic {
-            uploads: self.uploads.load(Relaxed),
-            uploaded: self.uploaded.load(Relaxed),
-            downloads: self.downloads.load(Relaxed),
-            downloaded: self.downloaded.load(Relaxed),
-            waits: self.waits.load(Relaxed),
-        }
+        *self.counts()
     }
 
     /// Copies floats to the device.
@@ -91,20 +74,26 @@ impl Link {
             return Ok(Vec::new());
         }
         let failed = |error: String| cannot_use(&self.name, format!("reading a result back failed: {error}"));
-        self.waits.fetch_add(1, Relaxed);
+        self.counts().waits += 1;
         let found = tensors.transaction.try_execute().map_err(|error| failed(error.to_string()))?;
         let floats = |data: TensorData| {
             let values = data.try_into_vec::<f32>().map_err(|error| failed(error.to_string()))?;
-            self.downloads.fetch_add(1, Relaxed);
-            self.downloaded.fetch_add(4 * values.len() as u64, Relaxed);
+            let mut counts = self.counts();
+            counts.downloads += 1;
+            counts.downloaded += 4 * values.len() as u64;
             Ok(values)
         };
         found.into_iter().map(floats).collect()
     }
 
     fn count_upload(&self, bytes: usize) {
-        self.uploads.fetch_add(1, Relaxed);
-        self.uploaded.fetch_add(bytes as u64, Relaxed);
+        let mut counts = self.counts();
+        counts.uploads += 1;
+        counts.uploaded += bytes as u64;
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -229,9 +229,14 @@ impl Layer<'_> {
             key = repeat(key, count / shared);
             value = repeat(value, count / shared);
         }
-        let mut scores = query.matmul(key.transpose());
-        if scale != 1.0 {
-            scores = scores.mul_scalar(scale);
+        // Before the product in 16 bits, whose sums may be greater than these can be.
+        let (before, after) = if self.pass.products.is_some() { (scale, 1.0) } else { (1.0, scale) };
+        if before != 1.0 {
+            query = query.mul_scalar(before);
+        }
+        let mut scores = self.pass.multiply(query, key.transpose());
+        if after != 1.0 {
+            scores = scores.mul_scalar(after);
         }
         let probabilities = self.pass.drop_attention(
             activation::softmax(scores + bias, 3),
@@ -239,7 +244,7 @@ impl Layer<'_> {
             self.stack.dropout.attention,
         );
         let rows = self.batch.texts * self.batch.tokens;
-        let context = probabilities.matmul(value).swap_dims(1, 2).reshape([rows, queries]);
+        let context = self.pass.multiply(probabilities, value).swap_dims(1, 2).reshape([rows, queries]);
         self.linear(&self.layer.attention_output, context)
     }
 

@@ -1,8 +1,11 @@
 //! A model's weights as tensors on a device.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use burn::tensor::Tensor;
+use burn::tensor::{FloatDType, Tensor};
 
 use super::traffic::Link;
 use crate::{
@@ -30,15 +33,27 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Copies weights to a device, but for frozen ones that are there as they are.
-    pub(crate) fn upload(parameters: &Parameters, link: &Link, there: Option<&Self>) -> Result<Self> {
+    /// Copies weights to a device, but for frozen ones that are there as they are. Frozen ones that `products` names are
+    /// kept there in its type.
+    pub(crate) fn upload(
+        parameters: &Parameters,
+        link: &Link,
+        there: Option<&Self>,
+        products: Option<&Products>,
+    ) -> Result<Self> {
         let kept = |parameter: &Parameter| -> Option<Weight> {
             let there = there.filter(|_| !parameter.trainable)?;
             let at = *there.position.get(&parameter.name)?;
             let from = there.from[at].as_ref()?;
             from.shares(&parameter.values).then(|| there.list[at].clone())
         };
-        let weight = |parameter: &Parameter| kept(parameter).map_or_else(|| Weight::upload(parameter, link), Ok);
+        let copied = |parameter: &Parameter| match (Weight::upload(parameter, link)?, products) {
+            (Weight::Matrix(tensor), Some(products)) if !parameter.trainable && products.takes(&parameter.name) => {
+                Ok(Weight::Matrix(tensor.cast(products.float)))
+            }
+            (weight, _) => Ok(weight),
+        };
+        let weight = |parameter: &Parameter| kept(parameter).map_or_else(|| copied(parameter), Ok);
         let list = parameters.iter().map(weight).collect::<Result<_>>()?;
         let position = parameters.iter().enumerate().map(|(at, p)| (p.name.clone(), at)).collect();
         let from = parameters.iter().map(|p| (!p.trainable).then(|| p.values.clone())).collect();
@@ -78,6 +93,19 @@ impl Weights {
             Some(Weight::Matrix(tensor)) => Ok(tensor.clone()),
             _ => Err(absent(name)),
         }
+    }
+}
+
+/// The type of numbers in products of 16 bits, and the linear layers whose weights stand in them.
+#[derive(Debug, Clone)]
+pub(crate) struct Products {
+    pub(crate) float: FloatDType,
+    pub(crate) layers: HashSet<String>,
+}
+
+impl Products {
+    fn takes(&self, weight: &str) -> bool {
+        weight.strip_suffix(".weight").is_some_and(|layer| self.layers.contains(layer))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use wb_core::{Error, Result, atomic, fingerprint::Fingerprint, run_dir};
 
-use super::{ema::Ema, optimizer::AdamW, refresh::RefreshedNegatives, tensors};
+use super::{ema::Ema, loss_scale::LossScale, optimizer::AdamW, refresh::RefreshedNegatives, tensors};
 use crate::parameters::Parameters;
 
 const WEIGHTS: &str = "weights.safetensors";
@@ -35,6 +35,9 @@ pub struct CheckpointState {
     /// The step after which the hard negatives at hand were mined, and the fingerprint of their file;
     /// none for those of the pairs.
     pub negatives: Option<(u64, Fingerprint)>,
+    /// Scaling of the loss, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_scale: Option<LossScale>,
     /// Fingerprints of all that must be the same to go on: config, seed, pairs, weights that do not train.
     pub made_with: BTreeMap<String, String>,
     /// The config itself, to say what changed in it.
@@ -50,6 +53,8 @@ pub struct Kept<'a> {
     pub best: Option<(u64, f64)>,
     /// See [`CheckpointState::negatives`].
     pub negatives: Option<&'a (u64, Fingerprint)>,
+    /// See [`CheckpointState::loss_scale`].
+    pub loss_scale: Option<LossScale>,
     /// The weights that train.
     pub parameters: &'a Parameters,
     /// Their moments.
@@ -94,9 +99,9 @@ impl Checkpoints {
     /// Writes a checkpoint; it appears when all of it is on the disk. Then `best` is brought up to date,
     /// and only then older ones go: the newest two stay, and the best that each of them knows.
     pub fn save(&self, kept: Kept<'_>) -> Result<()> {
-        let Kept { step, best, .. } = kept;
+        let Kept { step, best, loss_scale, .. } = kept;
         let (made_with, config) = (self.made_with.clone(), self.config.clone());
-        let state = CheckpointState { step, best, negatives: kept.negatives.cloned(), made_with, config };
+        let state = CheckpointState { step, best, negatives: kept.negatives.cloned(), loss_scale, made_with, config };
         let path = self.path(step);
         let [first, second] = [(&kept.optimizer.first, FIRST), (&kept.optimizer.second, SECOND)]
             .map(|(moment, ending)| tensors::values(kept.parameters, moment, ending));
@@ -153,7 +158,8 @@ impl Checkpoints {
         tensors::weights_from_bytes(&self.verified(step, file)?, &self.path(step).join(file), parameters)
     }
 
-    /// Puts a checkpoint's moments and its average in place, for training to go on.
+    /// Puts a checkpoint's moments and its average in place, for training to go on; the optimizer's count of updates is that
+    /// of steps.
     pub fn load_optimizer(
         &self,
         step: u64,

@@ -16,7 +16,7 @@ use super::{
     schedule::ScheduleConfig,
     views::PromptsConfig,
 };
-use crate::{error::expect_value, losses::LossConfig, similarities::SimilarityConfig};
+use crate::{error::expect_value, losses::LossConfig, precision::Precision, similarities::SimilarityConfig};
 
 /// Training of an encoder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +54,10 @@ pub struct TrainConfig {
     /// batch's activations or less, the same gradients (on the processor bit for bit), and a third to a half more time. For
     /// transformers.
     pub gradient_checkpointing: bool,
+    /// Numbers in which a device multiplies matrices: `fp32`; `bf16`, where it has them (CUDA since Ampere), faster and in
+    /// less memory; `f16`, with the loss scaled and steps that overflow left out. Validation while training is in them too,
+    /// what comes after in 32 bits. For transformers; the processor trains in `fp32`.
+    pub precision: Precision,
     /// Further objectives that training lowers, on the tokens of code.
     pub objectives: ObjectivesConfig,
     /// Turns dropout on while training: the model's and the adapters'.
@@ -94,6 +98,7 @@ impl Default for TrainConfig {
             max_steps: 0,
             clip_norm: 1.0,
             gradient_checkpointing: false,
+            precision: Precision::default(),
             objectives: ObjectivesConfig::default(),
             dropout: true,
             token_dropout: 0.0,

@@ -11,6 +11,7 @@ pub mod guide_cache;
 pub mod interpolate;
 pub mod journal;
 pub mod lints;
+pub mod loss_scale;
 mod made_with;
 pub mod meeting;
 pub mod mix;
@@ -76,6 +77,7 @@ use crate::{
     backbone::Backbone,
     error::{Error, Result},
     losses::LossOnEmbeddings,
+    precision::Precision,
     stop::Stop,
 };
 
@@ -181,6 +183,7 @@ pub fn train(
     backbone.watch(Stop::default());
     // The heads of objectives are no part of the encoder.
     Objectives::close(backbone)?;
+    backbone.set_precision(Precision::Fp32)?;
     outcome
 }
 
@@ -193,6 +196,7 @@ fn train_with_heads(
     let config = job.config;
     config.validate("train")?;
     backbone.set_gradient_checkpointing(config.gradient_checkpointing)?;
+    backbone.set_precision(config.precision)?;
     if config.refresh.is_some() && job.refresh.is_none() {
         return Err(Error::value("train.refresh", "there is nothing here that mines hard negatives"));
     }

@@ -17,6 +17,7 @@ use super::{
     course::Course,
     ema::Ema,
     journal::Journal,
+    loss_scale::LossScale,
     made_with::made_with,
     objectives::{BatchCode, Objectives},
     optimizer::{AdamW, clip_factor, gradient_norm},
@@ -42,6 +43,7 @@ pub struct Session<'a> {
     course: Course<'a>,
     optimizer: AdamW,
     average: Option<Ema>,
+    loss_scale: Option<LossScale>,
     gradients: Gradients,
     negatives: Option<(u64, Fingerprint)>,
     metrics: Journal,
@@ -91,13 +93,20 @@ impl<'a> Session<'a> {
             loaded?;
             checkpoints.load_optimizer(step, backbone.parameters(), &mut optimizer, average.as_mut())?;
         }
-        let (best, negatives) = state.map_or((None, None), |state| (state.best, state.negatives));
+        let mut loss_scale = LossScale::of(job.config.precision);
+        let (mut best, mut negatives) = (None, None);
+        if let Some(state) = state {
+            loss_scale = loss_scale.and(state.loss_scale);
+            optimizer.steps -= loss_scale.map_or(0, |scale| scale.skipped);
+            (best, negatives) = (state.best, state.negatives);
+        }
         Ok(Self {
             backbone,
             job,
             course,
             optimizer,
             average,
+            loss_scale,
             gradients,
             negatives,
             metrics,
@@ -162,11 +171,12 @@ impl<'a> Session<'a> {
         let started = Instant::now();
         let config = self.job.config;
         let step = self.step + 1;
+        let (share, scale) = (1.0 / planned.batches.len() as f32, self.loss_scale.map_or(1.0, |scale| scale.factor));
         let options = StepOptions {
             dropout: config.dropout.then_some(self.job.seed),
             micro_tokens: config.batch.micro_tokens,
             micro_texts: config.batch.micro_texts,
-            weight: 1.0 / planned.batches.len() as f32,
+            weight: share * scale as f32,
             stop: self.job.stop,
         };
         let stage = &self.course.stages[planned.stage];
@@ -193,28 +203,46 @@ impl<'a> Session<'a> {
                     return Err(self.not_a_number(step, found.name, found.loss, planned, table));
                 }
                 let sum = of_objectives.entry(found.name.to_owned()).or_insert(0.0);
-                *sum += found.loss * f64::from(options.weight);
+                *sum += found.loss * f64::from(share);
             }
             loss += found / planned.batches.len() as f64;
             pairs += batch.pairs.len() as u64;
             tokens += batch.tokens.ids().len() as u64;
         }
-        let norm = gradient_norm(&self.gradients);
-        if !norm.is_finite() {
+        let norm = gradient_norm(&self.gradients) / scale;
+        let skipped = !norm.is_finite();
+        if skipped && !self.loss_scale.as_mut().is_some_and(LossScale::overflowed) {
             return Err(self.not_a_number(step, "gradient norm", norm, planned, table));
         }
         let scheduled = config.schedule.factor(step, self.course.total);
         let learning_rate = config.optimizer.learning_rate() * scheduled * stage.rate_factor;
         let clip = clip_factor(norm, config.clip_norm);
-        let (optimizer, gradients) = (&mut self.optimizer, &mut self.gradients);
-        self.backbone.update(&mut |parameters| optimizer.update(parameters, gradients, learning_rate, clip))?;
-        if let Some(average) = &mut self.average {
-            average.follow(self.backbone.parameters(), step);
+        if skipped {
+            self.gradients = Gradients::zeros(self.backbone.parameters());
+        } else {
+            let (optimizer, gradients, factor) = (&mut self.optimizer, &mut self.gradients, clip / scale);
+            self.backbone.update(&mut |parameters| optimizer.update(parameters, gradients, learning_rate, factor))?;
+            if let Some(average) = &mut self.average {
+                average.follow(self.backbone.parameters(), step);
+            }
+            if let Some(scale) = &mut self.loss_scale {
+                scale.fitted();
+            }
         }
 
-        let (epoch, stage) = (planned.epoch, planned.stage as u32);
-        let objectives = of_objectives;
-        let record = StepRecord { step, epoch, stage, loss, objectives, learning_rate, grad_norm: norm, pairs, tokens };
+        let record = StepRecord {
+            step,
+            epoch: planned.epoch,
+            stage: planned.stage as u32,
+            loss,
+            objectives: of_objectives,
+            learning_rate,
+            grad_norm: if skipped { 0.0 } else { norm },
+            loss_scale: self.loss_scale.map(|_| scale),
+            skipped,
+            pairs,
+            tokens,
+        };
         self.metrics.append(&record)?;
         self.step = step;
         self.saved = false;
@@ -278,6 +306,7 @@ impl<'a> Session<'a> {
             step: self.step,
             best: self.best,
             negatives: self.negatives.as_ref(),
+            loss_scale: self.loss_scale,
             parameters: self.backbone.parameters(),
             optimizer: &self.optimizer,
             average: self.average.as_ref(),
@@ -337,7 +366,7 @@ impl<'a> Session<'a> {
             pairs_per_second: self.pairs_done as f64 / self.clock.steps.max(1e-9),
             left_out: Vec::new(),
             short_of_negatives: 0,
-            warnings: self.warnings.clone(),
+            warnings: self.warnings.iter().cloned().chain(self.loss_scale.and_then(|s| s.told(self.step))).collect(),
         }
     }
 
@@ -352,7 +381,10 @@ impl<'a> Session<'a> {
         let listed = file.map_or_else(|error| error.to_string(), |path| format!("all ids in {}", path.display()));
         let message =
             format!("the {what} is {value}; pairs {} and {} more ({listed})", first.join(", "), count - first.len());
-        let hint = "a lower train.optimizer.adamw.learning_rate; the last checkpoint is as it was".to_owned();
+        let hint = match self.loss_scale {
+            None => "a lower train.optimizer.adamw.learning_rate; the last checkpoint is as it was",
+            Some(_) => "train.precision=bf16 or fp32, whose numbers go further than 65,504",
+        };
         training_stopped(step, &message).with_hint(hint)
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
 mod passes;
+mod precision;
 mod probe;
 mod several;
 mod training;

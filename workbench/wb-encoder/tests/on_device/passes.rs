@@ -1,7 +1,10 @@
 //! Small transformers on the device that `WB_TEST_DEVICE` names, held to the processor's own kernels; and what crosses
 //! between a device and the host in a step.
 
-use std::io::Write;
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
 
 use ndarray::Array2;
 use wb_core::Seed;
@@ -47,7 +50,7 @@ pub fn bert() -> Architecture {
     })
 }
 
-fn t5() -> Architecture {
+pub fn t5() -> Architecture {
     Architecture::T5(T5Config {
         vocab_size: VOCAB,
         d_model: WIDTH,
@@ -62,7 +65,7 @@ fn t5() -> Architecture {
     })
 }
 
-fn qwen3() -> Architecture {
+pub fn qwen3() -> Architecture {
     let decoder = DecoderShape {
         sizes: sizes(),
         num_key_value_heads: 2,
@@ -74,7 +77,7 @@ fn qwen3() -> Architecture {
     Architecture::Qwen(QwenConfig { version: QwenVersion::Qwen3, decoder, is_causal: true, attention_changed: false })
 }
 
-fn modern_bert() -> Architecture {
+pub fn modern_bert() -> Architecture {
     Architecture::ModernBert(ModernBertConfig {
         sizes: sizes(),
         norm_eps: 1e-5,
@@ -316,9 +319,21 @@ fn layers_that_are_computed_again_give_the_same_gradients() {
     }
 }
 
-/// The bytes in use after a step are those after two hundred.
+/// The bytes in use after a step are those after two hundred. In a process of its own: what other tests left on the device
+/// comes and goes by a few bytes.
 #[test]
 fn memory_stays_over_two_hundred_steps() {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "passes::two_hundred_steps", "--ignored", "--quiet", "--nocapture"])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success(), "two hundred steps: {status}");
+}
+
+#[test]
+#[ignore = "run by memory_stays_over_two_hundred_steps in a process of its own"]
+fn two_hundred_steps() {
     let device = test_device();
     let in_use = || device.burn().memory_pool_usage().map(|usage| usage.bytes_in_use);
     if in_use().is_none() {
@@ -343,7 +358,7 @@ fn memory_stays_over_two_hundred_steps() {
         in_use().unwrap()
     };
     let first = (0..5).map(&mut after).max().unwrap();
-    let last = (5..200).map(&mut after).skip(190).max().unwrap();
-    eprintln!("{}: {first} bytes in use after five steps, {last} after 200", device.description);
-    assert!(last <= first, "{last} bytes in use after 200 steps, {first} after five");
+    let most = (5..200).map(&mut after).max().unwrap();
+    eprintln!("{}: {first} bytes in use after the first five steps, at most {most} after others", device.description);
+    assert!(most <= first, "{most} bytes in use after a step, {first} after the first five");
 }

@@ -8,9 +8,13 @@ use std::{
     time::Duration,
 };
 
-use wb_core::{Pair, PairSet, Seed, Side, progress::silent, records::journal::StepRecord};
+use wb_core::{
+    Pair, PairSet, Seed, Side,
+    progress::silent,
+    records::journal::{StepRecord, ValidationRecord},
+};
 use wb_encoder::{
-    Backbone, BurnBackbone, DeviceConfig, Stop,
+    Backbone, BurnBackbone, DeviceConfig, Precision, Stop,
     train::{Every, Meeting, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, ValidateConfig, train},
 };
 
@@ -43,14 +47,19 @@ fn tokenize(text: &str, _: Side) -> wb_core::Result<Vec<u32>> {
     Ok((0..3 + (number * 5 + shift) % 18).map(|at| (token(at) % VOCAB) as u32).collect())
 }
 
-/// Trains adapters for 20 steps, or goes on.
-fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool) {
-    let (pairs, stop) = (pairs(), Stop::default());
-    let mut config = TrainConfig { max_steps: 20, epochs: 100, ema: 0.9, ..TrainConfig::default() };
+/// Twenty steps of adapters.
+pub fn config(precision: Precision) -> TrainConfig {
+    let mut config = TrainConfig { max_steps: 20, epochs: 100, ema: 0.9, precision, ..TrainConfig::default() };
     config.batch.pairs = 8;
     config.validate = ValidateConfig { every: Every::Steps(4), pairs: 48 };
     let OptimizerConfig::Adamw(adamw) = &mut config.optimizer;
     adamw.learning_rate = 2e-3;
+    config
+}
+
+/// Trains, or goes on.
+pub fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool, config: &TrainConfig) {
+    let (pairs, stop) = (pairs(), Stop::default());
     let tokenize = |wanted: wb_encoder::train::TokenizeRequest<'_>| tokenize(wanted.text, wanted.side);
     let job = TrainJob {
         pairs: (&pairs).into(),
@@ -59,7 +68,7 @@ fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool) {
         meeting: Meeting::Vectors,
         code: None,
         special_tokens: [0, 0],
-        config: &config,
+        config,
         seed: Seed(17),
         refresh: None,
         guide: None,
@@ -76,15 +85,25 @@ fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool) {
     assert_eq!(train(backbone, &job, &mut silent).unwrap().steps, 20);
 }
 
-fn on_device(folder: &Path, resume: bool) {
+fn on_device(folder: &Path, resume: bool, config: &TrainConfig) {
     let model = model(bert(), wb_encoder::Pooling::Mean, true);
-    run(&mut BurnBackbone::new(model, test_device().burn(), "test device").unwrap(), folder, resume);
+    run(&mut BurnBackbone::new(model, test_device().burn(), "test device").unwrap(), folder, resume, config);
 }
 
-fn losses(folder: &Path) -> Vec<f64> {
+pub fn steps(folder: &Path) -> Vec<StepRecord> {
     let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     // The last line may be half written where somebody is writing.
-    text.lines().filter_map(|line| serde_json::from_str::<StepRecord>(line).ok()).map(|step| step.loss).collect()
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+pub fn losses(folder: &Path) -> Vec<f64> {
+    steps(folder).iter().map(|step| step.loss).collect()
+}
+
+/// That of the last validation.
+pub fn mrr(folder: &Path) -> f64 {
+    let text = fs::read_to_string(folder.join("validation.jsonl")).unwrap();
+    serde_json::from_str::<ValidationRecord>(text.lines().last().unwrap()).unwrap().mrr
 }
 
 /// The bytes of the last checkpoint and of the journals.
@@ -100,8 +119,13 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 fn twenty_steps_have_the_losses_of_the_processor() {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let model = model(bert(), wb_encoder::Pooling::Mean, true);
-    run(&mut *DeviceConfig::Cpu.open().unwrap().open_backbone(model).unwrap(), here.path(), false);
-    on_device(there.path(), false);
+    run(
+        &mut *DeviceConfig::Cpu.open().unwrap().open_backbone(model).unwrap(),
+        here.path(),
+        false,
+        &config(Precision::Fp32),
+    );
+    on_device(there.path(), false, &config(Precision::Fp32));
     let (expected, found) = (losses(here.path()), losses(there.path()));
     assert_eq!((expected.len(), found.len()), (20, 20));
     let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -111,18 +135,33 @@ fn twenty_steps_have_the_losses_of_the_processor() {
     assert!(mean(&found[10..]) < mean(&found[..5]) - 0.1, "nothing was learned: {found:?}");
 }
 
+/// The config with most to remember: with a scaled loss, which overflows in the first steps. In 32 bits where each of the
+/// processes would make the kernels of 16 bits anew, which takes minutes.
+fn killed_config() -> TrainConfig {
+    match test_device().is_cpu() {
+        true => overflowing(Precision::F16),
+        false => config(Precision::Fp32),
+    }
+}
+
+/// A config whose gradients are great.
+pub fn overflowing(precision: Precision) -> TrainConfig {
+    let loss = serde_json::from_str(r#"{"mnrl": {"scale": 2000}}"#).unwrap();
+    TrainConfig { loss, ..config(precision) }
+}
+
 /// The work of the next test's child processes, and not a test.
 #[test]
 #[ignore = "run by killed_and_resumed_ends_in_the_same_bytes in processes of its own"]
 fn train_to_be_killed() {
     let Some(folder) = std::env::var_os(KILLED) else { return };
-    on_device(Path::new(&folder), true);
+    on_device(Path::new(&folder), true, &killed_config());
 }
 
 #[test]
 fn killed_and_resumed_ends_in_the_same_bytes() {
     let (whole, broken) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    on_device(whole.path(), false);
+    on_device(whole.path(), false, &killed_config());
     // Killed after the sixth step and after the eleventh: checkpoints are written every fourth.
     for steps in [6, 11, usize::MAX] {
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -239,6 +239,8 @@ fn steps() -> Vec<StepRecord> {
                     * (0.5 + 0.5 * (std::f64::consts::PI * ((share - 0.1).max(0.0) / 0.9)).cos()),
                 objectives: Default::default(),
                 grad_norm: 1.0,
+                loss_scale: None,
+                skipped: false,
                 pairs: 512,
                 tokens: 61_440,
             }

@@ -1,0 +1,161 @@
+//! Products in 16 bits: near those in 32, and a training that learns as much, overflows that are left out included.
+
+use std::io::Write;
+
+use wb_encoder::{Architecture, Backbone, BurnBackbone, DeviceConfig, Dropout, Pooling, Precision};
+
+use crate::{
+    passes::{Loss, apart, batch, bert, model, modern_bert, norm, qwen3, step, t5},
+    test_device,
+    training::{config, losses, mrr, overflowing, run, steps},
+};
+
+/// Largest differences of embeddings and states, and of a weight's gradient, from those in 32 bits.
+fn limits(precision: Precision) -> [f64; 2] {
+    match precision {
+        Precision::Fp32 => [0.0, 0.0],
+        Precision::F16 => [5e-3, 1e-2],
+        Precision::Bf16 => [4e-2, 8e-2],
+    }
+}
+
+fn backbone(architecture: Architecture, pooling: Pooling, adapters: bool) -> BurnBackbone {
+    BurnBackbone::new(model(architecture, pooling, adapters), test_device().burn(), "test device").unwrap()
+}
+
+/// Precisions of 16 bits that the device has; others are told of.
+pub fn precisions(test: &str) -> Vec<Precision> {
+    let has = |precision: &Precision| {
+        let set = backbone(bert(), Pooling::Mean, true).set_precision(*precision);
+        if let Err(error) = &set {
+            // Past the capture of test output, so that skipped tests are seen and counted.
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {error}");
+        }
+        set.is_ok()
+    };
+    [Precision::Bf16, Precision::F16].into_iter().filter(has).collect()
+}
+
+#[test]
+fn sixteen_bits_are_near_thirty_two() {
+    let batch = batch(&[17, 5, 16]);
+    for precision in precisions("sixteen_bits_are_near_thirty_two") {
+        let (mut worst, mut least) = ([0f64; 2], f64::INFINITY);
+        let all = [
+            (bert as fn() -> _, Pooling::Mean),
+            (t5, Pooling::WeightedMean),
+            (qwen3, Pooling::Last),
+            (modern_bert, Pooling::Cls),
+        ];
+        // A device of software makes kernels for minutes.
+        let is_cpu = test_device().is_cpu();
+        for (architecture, pooling) in all.into_iter().take(if is_cpu { 4 } else { 1 }) {
+            let cases = [(true, false), (false, false), (true, true)];
+            for (adapters, again) in cases.into_iter().take(if is_cpu { 3 } else { 1 }) {
+                let mut backbone = backbone(architecture(), pooling, adapters);
+                let run = |backbone: &BurnBackbone| step(backbone, &batch, Some(Dropout { seed: 3 }), Loss::Embeddings);
+                let expected = run(&backbone);
+                backbone.set_gradient_checkpointing(again).unwrap();
+                backbone.set_precision(precision).unwrap();
+                let found = run(&backbone);
+                let error = apart(&found.embeddings, &expected.embeddings);
+                worst[0] = worst[0].max(error).max(apart(&found.states, &expected.states));
+                least = least.min(error);
+                let size = |gradient: &[f32]| norm(gradient.iter().map(|g| f64::from(*g)));
+                let largest = expected.gradients.iter().map(|gradient| size(gradient)).fold(0.0, f64::max);
+                for (a, b) in found.gradients.iter().zip(expected.gradients.iter()) {
+                    let error = norm(a.iter().zip(b).map(|(a, b)| f64::from(a - b)));
+                    // That of a key's bias is zero but for rounding.
+                    worst[1] = worst[1].max(error / size(b).max(0.1 * largest));
+                }
+                backbone.set_precision(Precision::Fp32).unwrap();
+                assert_eq!(
+                    apart(&backbone.embed(&batch).unwrap(), &expected_plain(&architecture(), pooling, adapters)),
+                    0.0
+                );
+            }
+        }
+        let (name, device) = (precision.name(), test_device().description);
+        eprintln!("{device}: {name}: states {:.1e}, gradients {:.1e} from those in 32 bits", worst[0], worst[1]);
+        let limits = limits(precision);
+        assert!(worst[0] <= limits[0] && worst[1] <= limits[1], "{name}: {worst:?}, expected at most {limits:?}");
+        assert!(least > 1e-5, "{name}: {least:.1e} from 32 bits is what those are");
+    }
+}
+
+/// Embeddings in 32 bits of a backbone that never had others.
+fn expected_plain(architecture: &Architecture, pooling: Pooling, adapters: bool) -> ndarray::Array2<f32> {
+    backbone(architecture.clone(), pooling, adapters).embed(&batch(&[17, 5, 16])).unwrap()
+}
+
+/// False where a device of software would make kernels of 16 bits for a quarter of an hour, and nobody asked for that.
+fn has_time(test: &str) -> bool {
+    let has_time = test_device().is_cpu() || std::env::var_os("WB_TEST_LONG").is_some();
+    if !has_time {
+        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: WB_TEST_LONG is not set, and kernels take minutes here");
+    }
+    has_time
+}
+
+#[test]
+fn twenty_steps_learn_what_those_in_32_bits_do() {
+    if !has_time("twenty_steps_learn_what_those_in_32_bits_do") {
+        return;
+    }
+    let device = test_device().description;
+    let whole = tempfile::tempdir().unwrap();
+    run(&mut backbone(bert(), Pooling::Mean, true), whole.path(), false, &config(Precision::Fp32));
+    for precision in precisions("twenty_steps_learn_what_those_in_32_bits_do") {
+        let folder = tempfile::tempdir().unwrap();
+        run(&mut backbone(bert(), Pooling::Mean, true), folder.path(), false, &config(precision));
+        let (expected, found) = (losses(whole.path()), losses(folder.path()));
+        let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let (skipped, name) = (steps(folder.path()).iter().filter(|step| step.skipped).count(), precision.name());
+        let mrrs = [mrr(whole.path()), mrr(folder.path())];
+        eprintln!("{device}: {name}: losses at most {worst:.1e} apart, MRR {mrrs:.4?}, {skipped} steps left out");
+        assert_eq!(found.len(), 20);
+        assert!((mrrs[0] - mrrs[1]).abs() < 0.05, "MRR {mrrs:.4?}");
+        for step in steps(folder.path()) {
+            assert_eq!(step.loss_scale.is_some(), precision == Precision::F16);
+            assert!(!step.skipped || step.grad_norm == 0.0);
+        }
+    }
+}
+
+/// A step whose gradients overflow halves the scale and changes nothing, and training goes on.
+#[test]
+fn steps_that_overflow_are_left_out() {
+    let test = "steps_that_overflow_are_left_out";
+    if !has_time(test) || !precisions(test).contains(&Precision::F16) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut backbone = backbone(bert(), Pooling::Mean, true);
+    let before = backbone.parameters().clone();
+    run(&mut backbone, folder.path(), false, &overflowing(Precision::F16));
+    let (steps, mut scale) = (steps(folder.path()), 65536.0);
+    for step in &steps {
+        assert_eq!(step.loss_scale, Some(scale), "step {}", step.step);
+        assert!(step.loss.is_finite() && step.grad_norm.is_finite());
+        assert_eq!(step.skipped, step.grad_norm == 0.0, "step {}", step.step);
+        scale /= if step.skipped { 2.0 } else { 1.0 };
+    }
+    let skipped = steps.iter().filter(|step| step.skipped).count();
+    eprintln!("{}: {skipped} of 20 steps left out, scale {scale}", test_device().description);
+    assert!((1..15).contains(&skipped), "{skipped} steps left out");
+    let changed = backbone.parameters().iter().zip(before.iter()).filter(|(now, before)| {
+        assert!(now.values.floats().iter().all(|value| value.is_finite()));
+        now.values.floats() != before.values.floats()
+    });
+    assert!(changed.count() > 0);
+}
+
+#[test]
+fn what_computes_in_32_bits_alone_says_so() {
+    let cpu = DeviceConfig::Cpu.open().unwrap();
+    let mut native = cpu.open_backbone(model(bert(), Pooling::Mean, true)).unwrap();
+    native.set_precision(Precision::Fp32).unwrap();
+    let error = native.set_precision(Precision::Bf16).unwrap_err().to_string();
+    let expected = "train.precision: got bf16, which the processor does not compute in: its kernels train in 32 bits";
+    assert!(error.starts_with(expected), "{error}");
+}
