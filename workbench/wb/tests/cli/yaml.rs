@@ -259,7 +259,7 @@ fn overrides_change_values_and_are_named_where_they_do_not_fit() {
         &["name.x=1"],
     ];
     insta::assert_snapshot!(override_errors(&sandbox, &rows), @r#"
-    train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`, `interpolate`
+    train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `precision`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`, `interpolate`
       hint: did you mean `epochs`?
     no `=` in it
       hint: write key.path=value, as in train.epochs=1
