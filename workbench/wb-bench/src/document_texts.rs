@@ -4,7 +4,9 @@
 //! query is just that. So every benchmark, and mining, takes such documents as it takes those of late interaction.
 
 use ndarray::Array2;
-use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
+use wb_core::{
+    Embeddings, Encoder, GroupMaxima, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint,
+};
 
 use crate::Result;
 
@@ -75,6 +77,10 @@ impl Encoder for DocumentTexts<'_> {
 
     fn interaction(&self) -> Interaction {
         if self.several { Interaction::MaxSim } else { self.encoder.interaction() }
+    }
+
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        self.encoder.group_maxima()
     }
 
     fn encode(

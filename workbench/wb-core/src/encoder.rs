@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Embeddings, Error, fingerprint::Fingerprint, progress::Progress};
+use crate::{Embeddings, Error, GroupMaxima, fingerprint::Fingerprint, progress::Progress};
 
 /// Side of a search that a text stands on; prompts and lengths may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,6 +69,11 @@ pub trait Encoder {
     /// Way in which its vectors are compared. Those of MaxSim have length 1.
     fn interaction(&self) -> Interaction {
         Interaction::InnerProduct
+    }
+
+    /// The device that it computes on, as a help to search its vectors; none for the processor.
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        None
     }
 
     /// Text `i` of the result is `texts[i]`. With one vector a text, an empty text has a vector too.

@@ -10,12 +10,14 @@
 use std::any::Any;
 
 use ndarray::{Array2, ArrayView2};
+use wb_core::GroupMaxima;
 
 use crate::{
     batch::TokenBatch,
     error::{Error, Result},
     parameters::{Gradients, Parameters},
     precision::Precision,
+    resident::Resident,
     stop::Stop,
 };
 
@@ -37,7 +39,7 @@ pub trait Backbone: Send + Sync {
     /// Length of an embedding.
     fn dim(&self) -> usize;
 
-    /// The weights in host memory, up to date.
+    /// The weights in host memory, up to date; see [`Resident`] where a training keeps them elsewhere.
     fn parameters(&self) -> &Parameters;
 
     /// Changes weights (an optimizer step, a checkpoint) and brings the device up to date.
@@ -57,6 +59,16 @@ pub trait Backbone: Send + Sync {
         precision.only_32_bits("the processor", "its kernels train in 32 bits")
     }
 
+    /// Training with everything on the backbone's device; none where a backbone has no memory of its own.
+    fn resident(&mut self) -> Option<&mut dyn Resident> {
+        None
+    }
+
+    /// Its device, as a help to search vectors; none for the processor.
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        None
+    }
+
     /// From now on passes end with [`Error::Stopped`] soon after this is set, in the middle of a batch; a backward pass
     /// that ended so has added nothing. A backbone whose passes are short need not look.
     fn watch(&mut self, _stop: Stop) {}
@@ -67,6 +79,11 @@ pub trait Backbone: Send + Sync {
     /// Pooled embeddings, not normalized: `[texts, dim]`, and what [`Backbone::backward`] needs.
     /// `dropout: None` turns dropout off.
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)>;
+
+    /// A tracked pass whose embeddings are known: what [`Backbone::backward`] needs, alone.
+    fn track_again(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<BackboneTape> {
+        Ok(self.embed_tracked(batch, dropout)?.1)
+    }
 
     /// Adds the gradients of the weights to `gradients`, given the loss's gradient at the embeddings, `[texts, dim]`.
     fn backward(

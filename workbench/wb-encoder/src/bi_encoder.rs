@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::mpsc::sync_channel, thread};
 
-use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
+use wb_core::{
+    Embeddings, Encoder, GroupMaxima, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint,
+};
 
 use crate::{
     backbone::Backbone,
@@ -177,6 +179,10 @@ impl Encoder for BiEncoder {
 
     fn interaction(&self) -> Interaction {
         if self.folder.late_interaction.is_some() { Interaction::MaxSim } else { Interaction::InnerProduct }
+    }
+
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        self.backbone.group_maxima()
     }
 
     fn encode(

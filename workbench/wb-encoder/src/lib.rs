@@ -27,6 +27,7 @@ mod on_device;
 pub mod parameters;
 pub mod pooling;
 pub mod precision;
+pub mod resident;
 pub mod self_test;
 pub mod several;
 pub mod similarities;
@@ -53,7 +54,7 @@ pub use late_interaction::{LateInteraction, LateInteractionConfig};
 pub use lora::LoraConfig;
 pub use models::{Architecture, Model};
 #[cfg(feature = "burn")]
-pub use on_device::{BurnBackbone, Traffic};
+pub use on_device::{BurnBackbone, DeviceMaxima, Traffic};
 pub use parameters::{Gradients, Parameter, Parameters};
 pub use pooling::Pooling;
 pub use precision::Precision;

@@ -128,6 +128,13 @@ impl Gradients {
         Self { list: parameters.iter().map(zeros).collect() }
     }
 
+    /// Zeros for every weight that trains, but for those that are away.
+    pub fn zeros_but(parameters: &Parameters, away: &[bool]) -> Self {
+        let zeros =
+            |(p, away): (&Parameter, &bool)| if p.trainable && !away { vec![0.0; p.values.len()] } else { Vec::new() };
+        Self { list: parameters.iter().zip(away).map(zeros).collect() }
+    }
+
     /// The gradient of the weight at a place.
     pub fn at(&self, position: usize) -> &[f32] {
         &self.list[position]

@@ -6,6 +6,7 @@
 use std::{ops::Range, thread};
 
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use wb_core::GroupMaxima;
 
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Upstream},
@@ -107,6 +108,11 @@ impl Backbone for SeveralBackbones {
 
     fn set_precision(&mut self, precision: Precision) -> Result<()> {
         self.list.iter_mut().try_for_each(|backbone| backbone.set_precision(precision))
+    }
+
+    /// Help of the first device.
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        self.first().group_maxima()
     }
 
     fn watch(&mut self, stop: Stop) {

@@ -66,7 +66,8 @@ impl Retriever for DenseRetriever<'_> {
     }
 
     fn rank(&self, queries: &[&str], k: usize, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ranking>> {
-        self.documents.search(&encode(self.encoder, queries, Side::Query, progress)?, k)
+        let queries = encode(self.encoder, queries, Side::Query, progress)?;
+        self.documents.search_with(self.encoder.group_maxima(), &queries, k)
     }
 }
 

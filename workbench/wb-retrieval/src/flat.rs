@@ -8,10 +8,10 @@
 use ndarray::{Array2, ArrayView2};
 use pulp::Simd;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Ranking};
+use wb_core::{Embeddings, GroupMaxima, Ranking};
 
 use crate::{
-    Result,
+    Result, device_search,
     error::{bad_vector, too_many, unlike_lengths},
     inner_product::{inner_products, sweep},
     kernel::{Machine, PANEL_REGISTERS, Panels, Sink},
@@ -59,6 +59,32 @@ impl Flat {
     /// Equal scores are ordered by position, lower first.
     pub fn search(&self, queries: &Embeddings, k: usize) -> Result<Vec<Ranking>> {
         self.search_on(Machine::here(), queries, k)
+    }
+
+    /// [`Flat::search`] with the help of a device, where that saves time and vectors are no longer than 1; the same result.
+    pub fn search_with(
+        &self,
+        device: Option<Box<dyn GroupMaxima>>,
+        queries: &Embeddings,
+        k: usize,
+    ) -> Result<Vec<Ranking>> {
+        self.check_queries(queries)?;
+        let (documents, queries_there) = (self.documents.view(), queries.view());
+        let pays = || {
+            !self.by_max_sim(queries)
+                && device_search::pays(queries.texts(), self.len(), queries.dim(), k)
+                && [documents, queries_there].into_iter().all(device_search::short)
+        };
+        match device.filter(|_| pays()) {
+            None => self.search(queries, k),
+            Some(mut device) => {
+                let mut keys = vec![Vec::new(); queries.texts()];
+                let places = &mut keys.iter_mut().collect::<Vec<_>>();
+                device_search::search(&mut *device, documents, 0, queries_there, k, places)?;
+                let ranking = |(query, keys)| Ranking { query, hits: into_hits(keys) };
+                Ok(keys.into_par_iter().enumerate().map(ranking).collect())
+            }
+        }
     }
 
     /// The score of every document for every query, `[queries, documents]`; the same numbers as in [`Flat::search`].

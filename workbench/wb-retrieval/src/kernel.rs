@@ -49,9 +49,37 @@ impl Machine {
         Self { arch, panel, group }
     }
 
+    /// Fills in the inner products of one query with neighbouring vectors.
+    pub(crate) fn group_scores(self, wanted: GroupScores<'_>) {
+        self.arch.dispatch(wanted);
+    }
+
     /// Hands every tile of some groups of rows and some panels to a sink. `first_row` is the position of the first row.
     pub(crate) fn tiles(self, rows: &Panels, first_row: usize, panels: &Panels, sink: &mut impl Sink) {
         self.arch.dispatch(Tiles { rows, first_row, panels, sink });
+    }
+}
+
+/// A query and neighbouring vectors of panels, and the place for their inner products.
+pub(crate) struct GroupScores<'a> {
+    pub(crate) query: &'a [f32],
+    pub(crate) panels: &'a Panels,
+    /// The first vector, at the beginning of a panel.
+    pub(crate) start: usize,
+    pub(crate) scores: &'a mut [f32],
+}
+
+impl WithSimd for GroupScores<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { query, panels, start, scores } = self;
+        for (panel, scores) in (start / panels.width..).zip(scores.chunks_mut(panels.width)) {
+            let [sums] = tile::<S, 1>(simd, panels.panel(panel), query);
+            for (sum, scores) in sums.iter().zip(scores.chunks_mut(S::F32_LANES)) {
+                simd.partial_store_f32s(scores, simd.add_f32s(*sum, simd.splat_f32s(0.0)));
+            }
+        }
     }
 }
 

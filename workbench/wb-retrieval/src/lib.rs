@@ -10,6 +10,7 @@ pub mod beir;
 pub mod bm25;
 pub mod code_tokens;
 pub mod dense;
+mod device_search;
 mod error;
 pub mod evaluate;
 pub mod faiss;

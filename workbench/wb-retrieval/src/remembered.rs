@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::HashMap};
 
 use ndarray::Array2;
 use wb_core::{
-    Embeddings, Encoder, Progress, Side,
+    Embeddings, Encoder, GroupMaxima, Progress, Side,
     fingerprint::{Fingerprint, text_key},
 };
 
@@ -42,6 +42,10 @@ impl<E: Encoder> Encoder for Remembered<E> {
         let mut fingerprint = Fingerprint::builder();
         fingerprint.text("length 1").text(self.encoder.fingerprint().as_str());
         fingerprint.finish()
+    }
+
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        self.encoder.group_maxima()
     }
 
     fn encode(

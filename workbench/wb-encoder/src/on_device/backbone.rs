@@ -1,13 +1,18 @@
 //! A model computed by burn on any of its devices.
 
+use std::collections::HashSet;
+
 use burn::tensor::{Device, FloatDType, Tensor};
 use ndarray::Array2;
+use wb_core::GroupMaxima;
 
 use super::{
     bag,
     gradients::Sums,
+    maxima::DeviceMaxima,
     padded::{Padded, groups},
     pass::Pass,
+    resident::Residence,
     results::{Results, Wanted},
     traffic::{Link, Traffic},
     transformer::{Network, Turns},
@@ -18,11 +23,12 @@ use crate::{
     batch::TokenBatch,
     device::guarded,
     error::Result,
-    lora::Adapter,
+    lora::{self, Adapter},
     models::{Architecture, Model, Stack},
     parameters::{Gradients, Parameters},
     pooling::Pooling,
     precision::Precision,
+    resident::Resident,
     stop::Stop,
 };
 
@@ -36,15 +42,19 @@ pub struct BurnBackbone {
     stack: Option<Stack>,
     pooling: Pooling,
     adapter: Option<Adapter>,
-    parameters: Parameters,
-    weights: Weights,
-    link: Link,
+    pub(super) parameters: Parameters,
+    pub(super) weights: Weights,
+    pub(super) link: Link,
     turns: Turns,
     stop: Stop,
     /// True where a tracked pass keeps the inputs of layers alone; only with a network.
     checkpointing: bool,
     /// Set where products are in 16 bits; only with a network.
     products: Option<Products>,
+    /// Names of the network's weights; adapters are read too.
+    network: HashSet<String>,
+    /// State of a training that is kept on the device.
+    pub(super) residence: Option<Residence>,
 }
 
 /// The graphs of a tracked pass.
@@ -70,7 +80,9 @@ impl BurnBackbone {
     /// Brings a model to a device; `name` is the device's, for messages.
     pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
         let link = Link::new(device, name);
-        let weights = guarded(name, || Weights::upload(&model.parameters, &link, None, None))?;
+        let network: HashSet<String> = model.architecture.weights().into_iter().map(|spec| spec.name).collect();
+        let reads = |name: &str| network.contains(name) || lora::is_adapter(name);
+        let weights = guarded(name, || Weights::upload(&model.parameters, &link, &reads, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         Ok(Self {
             stack: architecture.stack(),
@@ -84,12 +96,27 @@ impl BurnBackbone {
             stop: Stop::default(),
             checkpointing: false,
             products: None,
+            network,
+            residence: None,
         })
     }
 
     /// Counts of what has crossed between this machine's memory and the device's since the model was brought there.
     pub fn traffic(&self) -> Traffic {
         self.link.traffic()
+    }
+
+    /// Brings the weights to the device again, but for those that are there as they are, of which there are none where
+    /// `products` is not what it was.
+    fn upload(&mut self, anew: bool, products: Option<Products>) -> Result<()> {
+        let mut lives = vec![false; self.parameters.len()];
+        self.residence.iter().flat_map(Residence::places).for_each(|at| lives[at] = true);
+        let there = (!anew).then_some((&self.weights, lives.as_slice()));
+        let reads = |name: &str| self.network.contains(name) || lora::is_adapter(name);
+        let upload = || Weights::upload(&self.parameters, &self.link, &reads, there, products.as_ref());
+        self.weights = guarded(self.link.name(), upload)?;
+        self.products = products;
+        Ok(())
     }
 
     /// Embeddings and token states of some texts; with `keep` also the inputs of a transformer's layers.
@@ -248,10 +275,7 @@ impl Backbone for BurnBackbone {
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
         change(&mut self.parameters);
-        let (there, products) = (Some(&self.weights), self.products.as_ref());
-        let upload = || Weights::upload(&self.parameters, &self.link, there, products);
-        self.weights = guarded(self.link.name(), upload)?;
-        Ok(())
+        self.upload(false, self.products.clone())
     }
 
     fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
@@ -283,10 +307,15 @@ impl Backbone for BurnBackbone {
         if float(&products) == float(&self.products) {
             return Ok(());
         }
-        self.weights =
-            guarded(self.link.name(), || Weights::upload(&self.parameters, &self.link, None, products.as_ref()))?;
-        self.products = products;
-        Ok(())
+        self.upload(true, products)
+    }
+
+    fn resident(&mut self) -> Option<&mut dyn Resident> {
+        Some(self)
+    }
+
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        Some(Box::new(DeviceMaxima::new(self.link.device(), self.link.name())))
     }
 
     fn watch(&mut self, stop: Stop) {
@@ -302,6 +331,10 @@ impl Backbone for BurnBackbone {
             let (embeddings, _, tape) = self.tracked(batch, dropout, Wanted { embeddings: true, states: false })?;
             Ok((embeddings, tape))
         })
+    }
+
+    fn track_again(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<BackboneTape> {
+        guarded(self.link.name(), || Ok(self.tracked(batch, dropout, Wanted { embeddings: false, states: false })?.2))
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
@@ -339,7 +372,11 @@ impl Backbone for BurnBackbone {
                     }
                 }
             }
-            sums.read(&self.link, gradients)
+            match &self.residence {
+                Some(residence) => residence.add(sums),
+                None => sums.read(&self.link, gradients)?,
+            }
+            Ok(())
         })
     }
 }

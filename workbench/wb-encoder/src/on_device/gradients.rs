@@ -20,18 +20,26 @@ impl Sums {
         self.0.resize_with(weights.iter().len(), || None);
         for (sum, weight) in self.0.iter_mut().zip(weights.iter()) {
             let gradient = match weight {
-                Weight::Vector(tensor) if tensor.is_tracked() => tensor.grad(&found),
-                Weight::Matrix(tensor) if tensor.is_tracked() => {
+                Some(Weight::Vector(tensor)) if tensor.is_tracked() => tensor.grad(&found),
+                Some(Weight::Matrix(tensor)) if tensor.is_tracked() => {
                     tensor.grad(&found).map(|gradient| gradient.flatten(0, 1))
                 }
                 _ => None,
             };
-            *sum = match (sum.take(), gradient) {
-                (Some(sum), Some(gradient)) => Some(sum + gradient),
-                (sum, gradient) => sum.or(gradient),
-            };
+            add(sum, gradient);
         }
         found
+    }
+
+    /// Adds others to them.
+    pub(super) fn add(&mut self, others: Self) {
+        self.0.resize_with(self.0.len().max(others.0.len()), || None);
+        self.0.iter_mut().zip(others.0).for_each(|(sum, other)| add(sum, other));
+    }
+
+    /// Takes out the sum of the weight at a place.
+    pub(super) fn take(&mut self, at: usize) -> Option<Tensor<1>> {
+        self.0.get_mut(at)?.take()
     }
 
     /// Adds them to those in host memory.
@@ -46,4 +54,11 @@ impl Sums {
         }
         Ok(())
     }
+}
+
+fn add(sum: &mut Option<Tensor<1>>, other: Option<Tensor<1>>) {
+    *sum = match (sum.take(), other) {
+        (Some(sum), Some(other)) => Some(sum + other),
+        (sum, other) => sum.or(other),
+    };
 }

@@ -5,12 +5,15 @@ mod bag;
 mod distances;
 mod gradients;
 mod masks;
+mod maxima;
 mod padded;
 mod pass;
+mod resident;
 mod results;
 mod traffic;
 mod transformer;
 mod weights;
 
 pub use backbone::BurnBackbone;
+pub use maxima::DeviceMaxima;
 pub use traffic::Traffic;

@@ -38,7 +38,7 @@ impl Network<'_> {
     /// States are `[texts, tokens, width]`, inputs `[texts · tokens, width]`.
     pub(crate) fn forward(self, mut inputs: Option<&mut Vec<Tensor<2>>>) -> Result<Tensor<3>> {
         let mut x = self.embeddings()?;
-        if self.pass.weights.iter().any(Weight::is_tracked) && !x.is_tracked() {
+        if self.pass.weights.iter().flatten().any(Weight::is_tracked) && !x.is_tracked() {
             // On some devices gradients are not numbers where only adapters are tracked (burn issue 5162);
             // with the layers' input tracked they are right. On others it costs a little.
             x = x.autodiff().require_grad();

@@ -26,26 +26,28 @@ pub(crate) enum Weight {
 /// All weights of a model on a device, in the parameters' order.
 #[derive(Debug, Clone)]
 pub(crate) struct Weights {
-    list: Vec<Weight>,
+    /// None for what the network does not read, such as a head behind it.
+    list: Vec<Option<Weight>>,
     position: Arc<HashMap<String, usize>>,
     /// The numbers that frozen weights were copied from: what still has the same memory need not be copied again.
     from: Arc<Vec<Option<Values>>>,
 }
 
 impl Weights {
-    /// Copies weights to a device, but for frozen ones that are there as they are. Frozen ones that `products` names are
-    /// kept there in its type.
+    /// Copies the weights of which `reads` says that the network reads them to a device, but for frozen ones that are there
+    /// as they are, and those that live there. Frozen ones that `products` names are kept there in its type.
     pub(crate) fn upload(
         parameters: &Parameters,
         link: &Link,
-        there: Option<&Self>,
+        reads: &dyn Fn(&str) -> bool,
+        there: Option<(&Self, &[bool])>,
         products: Option<&Products>,
     ) -> Result<Self> {
         let kept = |parameter: &Parameter| -> Option<Weight> {
-            let there = there.filter(|_| !parameter.trainable)?;
+            let (there, lives) = there?;
             let at = *there.position.get(&parameter.name)?;
-            let from = there.from[at].as_ref()?;
-            from.shares(&parameter.values).then(|| there.list[at].clone())
+            let same = || !parameter.trainable && there.from[at].as_ref().is_some_and(|v| v.shares(&parameter.values));
+            there.list[at].clone().filter(|_| lives.get(at).is_some_and(|lives| *lives) || same())
         };
         let copied = |parameter: &Parameter| match (Weight::upload(parameter, link)?, products) {
             (Weight::Matrix(tensor), Some(products)) if !parameter.trainable && products.takes(&parameter.name) => {
@@ -53,7 +55,10 @@ impl Weights {
             }
             (weight, _) => Ok(weight),
         };
-        let weight = |parameter: &Parameter| kept(parameter).map_or_else(|| copied(parameter), Ok);
+        let weight = |parameter: &Parameter| match kept(parameter) {
+            Some(weight) => Ok(Some(weight)),
+            None => reads(&parameter.name).then(|| copied(parameter)).transpose(),
+        };
         let list = parameters.iter().map(weight).collect::<Result<_>>()?;
         let position = parameters.iter().enumerate().map(|(at, p)| (p.name.clone(), at)).collect();
         let from = parameters.iter().map(|p| (!p.trainable).then(|| p.values.clone())).collect();
@@ -62,21 +67,31 @@ impl Weights {
 
     /// Wants gradients for the weights that train and for no others.
     pub(crate) fn tracked(&self, parameters: &Parameters) -> Self {
-        let track = |(weight, parameter): (&Weight, &Parameter)| match (weight, parameter.trainable) {
-            (Weight::Vector(tensor), true) => Weight::Vector(tensor.clone().autodiff().require_grad()),
-            (Weight::Matrix(tensor), true) => Weight::Matrix(tensor.clone().autodiff().require_grad()),
-            (frozen, false) => frozen.clone(),
+        let track = |(weight, parameter): (&Option<Weight>, &Parameter)| match (weight, parameter.trainable) {
+            (Some(Weight::Vector(tensor)), true) => Some(Weight::Vector(tensor.clone().autodiff().require_grad())),
+            (Some(Weight::Matrix(tensor)), true) => Some(Weight::Matrix(tensor.clone().autodiff().require_grad())),
+            (other, _) => other.clone(),
         };
         Self { list: self.list.iter().zip(parameters.iter()).map(track).collect(), ..self.clone() }
     }
 
     /// The weights in the parameters' order.
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Weight> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Option<Weight>> {
         self.list.iter()
     }
 
+    /// True where the network reads the weight at this place.
+    pub(crate) fn has(&self, at: usize) -> bool {
+        self.list[at].is_some()
+    }
+
+    /// Puts another weight of the same shape at a place.
+    pub(crate) fn put(&mut self, at: usize, weight: Weight) {
+        self.list[at] = Some(weight);
+    }
+
     fn get(&self, name: &str) -> Option<&Weight> {
-        self.position.get(name).map(|at| &self.list[*at])
+        self.position.get(name).and_then(|at| self.list[*at].as_ref())
     }
 
     /// A weight of one dimension.

@@ -27,12 +27,16 @@ impl Ema {
         (decay > 0.0).then(|| Self { decay, values: parameters.iter().map(values).collect() })
     }
 
-    /// Follows the weights after a step, from 1.
-    pub fn follow(&mut self, parameters: &Parameters, step: u64) {
+    /// 1 − d after a step, from 1.
+    pub fn share(&self, step: u64) -> f32 {
         let step = step as f64;
-        let follow = (1.0 - self.decay.min((1.0 + step) / (10.0 + step))) as f32;
-        for (average, parameter) in self.values.iter_mut().zip(parameters.iter()) {
-            if parameter.trainable {
+        (1.0 - self.decay.min((1.0 + step) / (10.0 + step))) as f32
+    }
+
+    /// Follows the weights, but for those that are away, by [`Ema::share`].
+    pub fn follow(&mut self, parameters: &Parameters, away: &[bool], follow: f32) {
+        for ((average, parameter), away) in self.values.iter_mut().zip(parameters.iter()).zip(away) {
+            if parameter.trainable && !away {
                 let values = parameter.values.floats();
                 let chunks = average.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK));
                 chunks.for_each(|(e, w)| e.iter_mut().zip(w).for_each(|(e, w)| *e += (w - *e) * follow));
@@ -40,10 +44,10 @@ impl Ema {
         }
     }
 
-    /// Exchanges the average and the weights; done twice, everything is as it was.
-    pub fn swap(&mut self, parameters: &mut Parameters) {
-        for (average, parameter) in self.values.iter_mut().zip(parameters.iter_mut()) {
-            if parameter.trainable {
+    /// Exchanges the average and the weights, but for those that are away; done twice, everything is as it was.
+    pub fn swap(&mut self, parameters: &mut Parameters, away: &[bool]) {
+        for ((average, parameter), away) in self.values.iter_mut().zip(parameters.iter_mut()).zip(away) {
+            if parameter.trainable && !away {
                 std::mem::swap(average, parameter.values.floats_mut());
             }
         }
@@ -67,27 +71,34 @@ mod tests {
         parameters
     }
 
+    fn follow(ema: &mut Ema, value: f32, step: u64) {
+        ema.follow(&parameters(value), &[false; 2], ema.share(step));
+    }
+
     #[test]
     fn averages_by_hand() {
         let mut ema = Ema::new(0.5, &parameters(0.0)).unwrap();
         // d = 2/11 after the first step, 3/12 after the second, then 4/13, ..., and 0.5 from step 8 on: 9/18.
-        ema.follow(&parameters(1.0), 1);
+        follow(&mut ema, 1.0, 1);
         assert!((ema.values[0][0] - 9.0 / 11.0).abs() < 1e-7);
-        ema.follow(&parameters(2.0), 2);
+        follow(&mut ema, 2.0, 2);
         let second = 0.25 * 9.0 / 11.0 + 0.75 * 2.0;
         assert!((ema.values[0][1] - second).abs() < 1e-6);
-        ema.follow(&parameters(4.0), 8);
+        follow(&mut ema, 4.0, 8);
         assert!((ema.values[0][1] - (0.5 * second + 2.0)).abs() < 1e-6);
         assert!(ema.values[1].is_empty());
+        let before = ema.clone();
+        ema.follow(&parameters(9.0), &[true, false], 0.5);
+        assert_eq!(ema, before, "weights that are away are averaged there");
         assert_eq!(Ema::new(0.0, &parameters(0.0)), None);
     }
 
     #[test]
     fn swapped_twice_is_as_it_was() {
         let (mut weights, mut ema) = (parameters(3.0), Ema::new(0.9, &parameters(1.0)).unwrap());
-        ema.swap(&mut weights);
+        ema.swap(&mut weights, &[false; 2]);
         assert_eq!((weights.at(0).values.floats()[0], weights.at(1).values.floats()[0]), (1.0, 3.0));
-        ema.swap(&mut weights);
+        ema.swap(&mut weights, &[false; 2]);
         assert_eq!((weights, ema), (parameters(3.0), Ema::new(0.9, &parameters(1.0)).unwrap()));
     }
 }

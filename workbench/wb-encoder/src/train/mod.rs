@@ -25,6 +25,7 @@ pub mod refresh;
 pub mod sampler;
 pub mod schedule;
 pub mod session;
+pub mod state;
 pub mod step;
 pub mod table;
 pub mod teacher;
@@ -181,10 +182,16 @@ pub fn train(
     backbone.watch(job.stop.clone());
     let outcome = train_with_heads(backbone, job, progress);
     backbone.watch(Stop::default());
-    // The heads of objectives are no part of the encoder.
+    let closed = close(backbone);
+    // What went wrong first is what to tell.
+    outcome.and_then(|outcome| closed.map(|()| outcome))
+}
+
+/// Leaves an encoder: in host memory, without the heads of objectives, computed in 32 bits.
+fn close(backbone: &mut dyn Backbone) -> Result<()> {
+    backbone.resident().map_or(Ok(()), |resident| resident.leave())?;
     Objectives::close(backbone)?;
-    backbone.set_precision(Precision::Fp32)?;
-    outcome
+    backbone.set_precision(Precision::Fp32)
 }
 
 fn train_with_heads(

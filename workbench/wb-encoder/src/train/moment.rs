@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
+use wb_core::{
+    Embeddings, Encoder, GroupMaxima, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint,
+};
 
 use super::{
     token_cache::{Tokenize, TokenizeRequest},
@@ -60,6 +62,10 @@ impl Encoder for Moment<'_> {
 
     fn interaction(&self) -> Interaction {
         if self.late_interaction.is_some() { Interaction::MaxSim } else { Interaction::InnerProduct }
+    }
+
+    fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
+        self.backbone.group_maxima()
     }
 
     fn encode(

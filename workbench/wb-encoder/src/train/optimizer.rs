@@ -10,14 +10,11 @@ use wb_core::{Error, Result};
 use crate::{
     error::expect_value,
     parameters::{Gradients, Parameter, Parameters},
+    resident::AdamwStep,
 };
 
 /// Numbers that one thread updates at a time: 64 KiB of each array, and fixed, so that sums do not depend on the threads.
 const CHUNK: usize = 16 * 1024;
-
-/// First moments below this become 0: left alone, those of weights that get no gradient for long would
-/// sink into subnormal numbers, which processors are slow at.
-const SMALLEST: f32 = 1e-30;
 
 /// Rule by which weights change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -166,21 +163,19 @@ impl AdamW {
         learning_rate: f64,
         gradient_factor: f64,
     ) {
+        let steps = self.next_steps(learning_rate, gradient_factor);
+        self.run(&steps, parameters, gradients);
+    }
+
+    /// Counts a step, and gives its numbers for each of the parameters.
+    pub fn next_steps(&mut self, learning_rate: f64, gradient_factor: f64) -> Vec<AdamwStep> {
         self.steps += 1;
         let [beta1, beta2] = self.config.betas;
         let correction1 = 1.0 - beta1.powf(self.steps as f64);
         let correction2 = 1.0 - beta2.powf(self.steps as f64);
-        let all = parameters
-            .iter_mut()
-            .zip(gradients.iter_mut())
-            .zip(self.first.iter_mut().zip(&mut self.second))
-            .zip(&self.groups);
-        for (((parameter, gradient), (first, second)), group) in all {
-            if !parameter.trainable {
-                continue;
-            }
+        let of_group = |group: &Group| {
             let rate = learning_rate * group.rate_factor;
-            let kernel = Kernel {
+            AdamwStep {
                 keep: (1.0 - rate * group.decay) as f32,
                 gradient_factor: gradient_factor as f32,
                 follow1: (1.0 - beta1) as f32,
@@ -189,11 +184,29 @@ impl AdamW {
                 root_correction: correction2.sqrt().recip() as f32,
                 eps: self.config.eps as f32,
                 step: (rate / correction1) as f32,
-            };
+            }
+        };
+        self.groups.iter().map(of_group).collect()
+    }
+
+    /// Changes the weights in host memory that have gradients there, and leaves the gradients as zeros.
+    pub fn run(&mut self, steps: &[AdamwStep], parameters: &mut Parameters, gradients: &mut Gradients) {
+        let all = parameters
+            .iter_mut()
+            .zip(gradients.iter_mut())
+            .zip(self.first.iter_mut().zip(&mut self.second))
+            .zip(steps)
+            .filter(|(((parameter, gradient), _), _)| parameter.trainable && !gradient.is_empty());
+        for (((parameter, gradient), (first, second)), step) in all {
             let chunks = parameter.values.floats_mut().par_chunks_mut(CHUNK).zip(gradient.par_chunks_mut(CHUNK));
             let chunks = chunks.zip(first.par_chunks_mut(CHUNK).zip(second.par_chunks_mut(CHUNK)));
-            chunks.for_each(|((w, g), (m, v))| kernel.run(w, g, m, v));
+            chunks.for_each(|((w, g), (m, v))| step.run(w, g, m, v));
         }
+    }
+
+    /// True where a step changes two of the parameters by the same numbers.
+    pub fn alike(&self, one: usize, other: usize) -> bool {
+        self.groups[one] == self.groups[other]
     }
 }
 
@@ -221,40 +234,11 @@ fn is_embedding(name: &str) -> bool {
     name.contains("embeddings") || name == "shared.weight" || name.ends_with("relative_attention_bias.weight")
 }
 
-/// One weight's numbers for one step.
-#[derive(Clone, Copy)]
-struct Kernel {
-    keep: f32,
-    gradient_factor: f32,
-    follow1: f32,
-    beta2: f32,
-    follow2: f32,
-    root_correction: f32,
-    eps: f32,
-    step: f32,
-}
-
-impl Kernel {
-    /// Plain enough that the compiler turns it into vector instructions.
-    fn run(self, weights: &mut [f32], gradients: &mut [f32], first: &mut [f32], second: &mut [f32]) {
-        for (((w, g), m), v) in weights.iter_mut().zip(gradients).zip(first).zip(second) {
-            let gradient = *g * self.gradient_factor;
-            *g = 0.0;
-            let mean = *m + (gradient - *m) * self.follow1;
-            let mean = if mean.abs() < SMALLEST { 0.0 } else { mean };
-            let square = *v * self.beta2 + gradient * gradient * self.follow2;
-            *m = mean;
-            *v = square;
-            *w = *w * self.keep - self.step * mean / (square.sqrt() * self.root_correction + self.eps);
-        }
-    }
-}
-
-/// Euclidean norm over all gradients, summed in double precision and in a fixed order.
-pub fn gradient_norm(gradients: &Gradients) -> f64 {
+/// Sum of the squares of all gradients, in double precision and in a fixed order.
+pub fn gradient_squares(gradients: &Gradients) -> f64 {
     let chunks: Vec<&[f32]> = gradients.iter().flat_map(|g| g.chunks(CHUNK)).collect();
     let squares: Vec<f64> = chunks.par_iter().map(|chunk| squares(chunk)).collect();
-    squares.iter().sum::<f64>().sqrt()
+    squares.iter().sum()
 }
 
 fn squares(values: &[f32]) -> f64 {

@@ -15,14 +15,14 @@ use super::{
     clock::{Clock, seconds_since},
     config::Keep,
     course::Course,
-    ema::Ema,
     journal::Journal,
     loss_scale::LossScale,
     made_with::made_with,
     objectives::{BatchCode, Objectives},
-    optimizer::{AdamW, clip_factor, gradient_norm},
+    optimizer::clip_factor,
     plan::PlannedStep,
     prefetch::Batches,
+    state::TrainState,
     step::{StepOptions, accumulate},
     table::PairTable,
     token_dropout::drop_tokens,
@@ -32,7 +32,6 @@ use super::{
 use crate::{
     backbone::Backbone,
     error::{Error, Result, training_stopped},
-    parameters::Gradients,
     stop::Stop,
 };
 
@@ -41,10 +40,7 @@ pub struct Session<'a> {
     backbone: &'a mut dyn Backbone,
     job: &'a TrainJob<'a>,
     course: Course<'a>,
-    optimizer: AdamW,
-    average: Option<Ema>,
-    loss_scale: Option<LossScale>,
-    gradients: Gradients,
+    state: TrainState,
     negatives: Option<(u64, Fingerprint)>,
     metrics: Journal,
     validations: Journal,
@@ -67,20 +63,18 @@ impl<'a> Session<'a> {
             return Err(Error::value("train.keep", "`best` needs validation pairs, and there are none")
                 .with_hint("train.keep=last, or a bigger share of pairs for validation"));
         }
-        let mut optimizer = AdamW::new(&job.config.optimizer, backbone.parameters())?;
-        let mut average = Ema::new(job.config.ema, backbone.parameters());
-        let gradients = Gradients::zeros(backbone.parameters());
+        let mut state = TrainState::new(job.config, backbone.parameters())?;
         let config = serde_json::to_value(job.config).unwrap_or_default();
         let checkpoints = Checkpoints::open(
             &job.files.checkpoints,
             made_with(job, backbone.parameters(), course.objectives)?,
             config,
         )?;
-        let (state, warnings) =
+        let (kept, warnings) =
             if job.resume { checkpoints.newest()? } else { (None, refuse_old_files(job, &checkpoints)?) };
-        state.as_ref().map_or(Ok(()), |state| checkpoints.tidy(state))?;
+        kept.as_ref().map_or(Ok(()), |kept| checkpoints.tidy(kept))?;
         let warnings: Vec<String> = warnings.into_iter().chain(course.held_out.warning()).collect();
-        let step = state.as_ref().map(|state| state.step);
+        let step = kept.as_ref().map(|kept| kept.step);
         let (metrics, steps, _) = Journal::open(&job.files.metrics, step)?;
         let (validations, _, validated) = Journal::open(&job.files.validation, step)?;
         if let Some(step) = step {
@@ -91,23 +85,20 @@ impl<'a> Session<'a> {
             let mut loaded = Ok(());
             backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, false, parameters))?;
             loaded?;
-            checkpoints.load_optimizer(step, backbone.parameters(), &mut optimizer, average.as_mut())?;
+            checkpoints.load_optimizer(step, backbone.parameters(), &mut state.optimizer, state.average.as_mut())?;
         }
-        let mut loss_scale = LossScale::of(job.config.precision);
         let (mut best, mut negatives) = (None, None);
-        if let Some(state) = state {
-            loss_scale = loss_scale.and(state.loss_scale);
-            optimizer.steps -= loss_scale.map_or(0, |scale| scale.skipped);
-            (best, negatives) = (state.best, state.negatives);
+        if let Some(kept) = kept {
+            state.loss_scale = state.loss_scale.and(kept.loss_scale);
+            state.optimizer.steps -= state.loss_scale.map_or(0, |scale| scale.skipped);
+            (best, negatives) = (kept.best, kept.negatives);
         }
+        state.settle(backbone)?;
         Ok(Self {
             backbone,
             job,
             course,
-            optimizer,
-            average,
-            loss_scale,
-            gradients,
+            state,
             negatives,
             metrics,
             validations,
@@ -144,9 +135,11 @@ impl<'a> Session<'a> {
             return Err(Error::data(self.job.files.checkpoints.display().to_string(), message));
         }
         let started = Instant::now();
-        self.swap_average()?;
+        self.state.swap_average(self.backbone)?;
+        // Whoever mines takes a fingerprint of them.
+        self.state.bring_home(self.backbone)?;
         let mined = mine(self.backbone, self.step, progress);
-        self.swap_average()?;
+        self.state.swap_average(self.backbone)?;
         let Some(mined) = Stop::or_nothing(mined)? else { return Ok(false) };
         self.negatives = Some((due, self.checkpoints.write_negatives(due, &mined)?));
         table.set_negatives(mined, most)?;
@@ -160,7 +153,7 @@ impl<'a> Session<'a> {
         match self.whole_update(planned, table, batches) {
             Err(Error::Stopped) => {
                 // Some of the step's gradients are in here.
-                self.gradients = Gradients::zeros(self.backbone.parameters());
+                self.state.forget_gradients(self.backbone);
                 Ok(false)
             }
             done => done.map(|()| true),
@@ -171,7 +164,8 @@ impl<'a> Session<'a> {
         let started = Instant::now();
         let config = self.job.config;
         let step = self.step + 1;
-        let (share, scale) = (1.0 / planned.batches.len() as f32, self.loss_scale.map_or(1.0, |scale| scale.factor));
+        let (share, scale) =
+            (1.0 / planned.batches.len() as f32, self.state.loss_scale.map_or(1.0, |scale| scale.factor));
         let options = StepOptions {
             dropout: config.dropout.then_some(self.job.seed),
             micro_tokens: config.batch.micro_tokens,
@@ -189,14 +183,14 @@ impl<'a> Session<'a> {
             batch.tokens =
                 drop_tokens(batch.tokens, config.token_dropout, self.job.special_tokens, self.job.seed, number);
             let of_stage = &self.course.losses[planned.stage];
-            let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
+            let (backbone, gradients) = (&*self.backbone, &mut self.state.gradients);
             let meeting = self.job.meeting;
             let found = accumulate(backbone, meeting, of_stage, &batch, number, options, gradients)?;
             if !found.is_finite() {
                 return Err(self.not_a_number(step, "loss", found, planned, table));
             }
             let code = BatchCode { pairs: &batch.pairs, stage: planned.stage, table, views: self.course.views };
-            let (backbone, gradients) = (&*self.backbone, &mut self.gradients);
+            let (backbone, gradients) = (&*self.backbone, &mut self.state.gradients);
             let lower = |objectives: &Objectives<'_>| objectives.accumulate(backbone, code, number, options, gradients);
             for found in self.course.objectives.map(lower).transpose()?.unwrap_or_default() {
                 if !found.loss.is_finite() {
@@ -209,23 +203,19 @@ impl<'a> Session<'a> {
             pairs += batch.pairs.len() as u64;
             tokens += batch.tokens.ids().len() as u64;
         }
-        let norm = gradient_norm(&self.gradients) / scale;
+        let norm = self.state.gradient_norm(self.backbone)? / scale;
         let skipped = !norm.is_finite();
-        if skipped && !self.loss_scale.as_mut().is_some_and(LossScale::overflowed) {
+        if skipped && !self.state.loss_scale.as_mut().is_some_and(LossScale::overflowed) {
             return Err(self.not_a_number(step, "gradient norm", norm, planned, table));
         }
         let scheduled = config.schedule.factor(step, self.course.total);
         let learning_rate = config.optimizer.learning_rate() * scheduled * stage.rate_factor;
         let clip = clip_factor(norm, config.clip_norm);
         if skipped {
-            self.gradients = Gradients::zeros(self.backbone.parameters());
+            self.state.forget_gradients(self.backbone);
         } else {
-            let (optimizer, gradients, factor) = (&mut self.optimizer, &mut self.gradients, clip / scale);
-            self.backbone.update(&mut |parameters| optimizer.update(parameters, gradients, learning_rate, factor))?;
-            if let Some(average) = &mut self.average {
-                average.follow(self.backbone.parameters(), step);
-            }
-            if let Some(scale) = &mut self.loss_scale {
+            self.state.update(self.backbone, learning_rate, clip / scale, step)?;
+            if let Some(scale) = &mut self.state.loss_scale {
                 scale.fitted();
             }
         }
@@ -238,7 +228,7 @@ impl<'a> Session<'a> {
             objectives: of_objectives,
             learning_rate,
             grad_norm: if skipped { 0.0 } else { norm },
-            loss_scale: self.loss_scale.map(|_| scale),
+            loss_scale: self.state.loss_scale.map(|_| scale),
             skipped,
             pairs,
             tokens,
@@ -270,9 +260,9 @@ impl<'a> Session<'a> {
             if !go_on(0) {
                 return Ok(false);
             }
-            self.swap_average()?;
+            self.state.swap_average(self.backbone)?;
             let found = held_out.measure(self.backbone, self.job.meeting, loss, &mut go_on);
-            self.swap_average()?;
+            self.state.swap_average(self.backbone)?;
             let Some(found) = Stop::or_nothing(found)? else { return Ok(false) };
             self.record(found)?;
         }
@@ -302,14 +292,15 @@ impl<'a> Session<'a> {
         }
         self.metrics.sync()?;
         self.validations.sync()?;
+        self.state.bring_home(self.backbone)?;
         self.checkpoints.save(Kept {
             step: self.step,
             best: self.best,
             negatives: self.negatives.as_ref(),
-            loss_scale: self.loss_scale,
+            loss_scale: self.state.loss_scale,
             parameters: self.backbone.parameters(),
-            optimizer: &self.optimizer,
-            average: self.average.as_ref(),
+            optimizer: &self.state.optimizer,
+            average: self.state.average.as_ref(),
         })?;
         self.saved = true;
         Ok(())
@@ -317,20 +308,15 @@ impl<'a> Session<'a> {
 
     /// Puts the weights that are kept into the backbone: the best or the last ones, or their average.
     pub fn keep(&mut self, keep: Keep) -> Result<()> {
-        let Some((step, _)) = self.best.filter(|_| keep == Keep::Best) else { return self.swap_average() };
+        self.state.leave(self.backbone)?;
+        let Some((step, _)) = self.best.filter(|_| keep == Keep::Best) else {
+            return self.state.swap_average(self.backbone);
+        };
         self.checkpoints.point_to_best(step)?;
-        let (checkpoints, averaged) = (&self.checkpoints, self.average.is_some());
+        let (checkpoints, averaged) = (&self.checkpoints, self.state.average.is_some());
         let mut loaded = Ok(());
         self.backbone.update(&mut |parameters| loaded = checkpoints.load_weights(step, averaged, parameters))?;
         loaded
-    }
-
-    /// Exchanges the weights and their average, where there is one.
-    fn swap_average(&mut self) -> Result<()> {
-        match &mut self.average {
-            Some(average) => self.backbone.update(&mut |parameters| average.swap(parameters)),
-            None => Ok(()),
-        }
     }
 
     /// Its place in the whole, for whoever watches.
@@ -366,7 +352,12 @@ impl<'a> Session<'a> {
             pairs_per_second: self.pairs_done as f64 / self.clock.steps.max(1e-9),
             left_out: Vec::new(),
             short_of_negatives: 0,
-            warnings: self.warnings.iter().cloned().chain(self.loss_scale.and_then(|s| s.told(self.step))).collect(),
+            warnings: self
+                .warnings
+                .iter()
+                .cloned()
+                .chain(self.state.loss_scale.and_then(|s| s.told(self.step)))
+                .collect(),
         }
     }
 
@@ -381,7 +372,7 @@ impl<'a> Session<'a> {
         let listed = file.map_or_else(|error| error.to_string(), |path| format!("all ids in {}", path.display()));
         let message =
             format!("the {what} is {value}; pairs {} and {} more ({listed})", first.join(", "), count - first.len());
-        let hint = match self.loss_scale {
+        let hint = match self.state.loss_scale {
             None => "a lower train.optimizer.adamw.learning_rate; the last checkpoint is as it was",
             Some(_) => "train.precision=bf16 or fp32, whose numbers go further than 65,504",
         };

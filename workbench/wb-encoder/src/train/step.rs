@@ -110,12 +110,20 @@ pub fn accumulate(
     }
 
     for (texts, rows) in parts.iter().zip(rows) {
-        let Part { vectors, tape } = match kept.take() {
-            Some(part) => part,
-            None => forward(texts)?,
+        let at = at_vectors.slice(s![rows, ..]);
+        let part = match (kept.take(), late) {
+            (Some(part), _) => part,
+            (None, Some(_)) => forward(texts)?,
+            (None, None) => {
+                options.stop.check()?;
+                let tape = backbone.track_again(&batch.tokens.part(texts.clone()), dropout)?;
+                options.stop.check()?;
+                backbone.backward(tape, at, gradients)?;
+                continue;
+            }
         };
         options.stop.check()?;
-        let at = at_vectors.slice(s![rows, ..]);
+        let Part { vectors, tape } = part;
         match (late, vectors) {
             (Some(late), Vectors::OfTokens { states, projected }) => {
                 let at_states = late.backward(backbone.parameters(), states.view(), &projected, at, gradients)?;

@@ -6,6 +6,8 @@
 mod passes;
 mod precision;
 mod probe;
+mod resident;
+mod search;
 mod several;
 mod training;
 

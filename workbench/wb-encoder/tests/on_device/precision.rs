@@ -89,7 +89,7 @@ fn expected_plain(architecture: &Architecture, pooling: Pooling, adapters: bool)
 }
 
 /// False where a device of software would make kernels of 16 bits for a quarter of an hour, and nobody asked for that.
-fn has_time(test: &str) -> bool {
+pub fn has_time(test: &str) -> bool {
     let has_time = test_device().is_cpu() || std::env::var_os("WB_TEST_LONG").is_some();
     if !has_time {
         let _ = writeln!(std::io::stderr(), "SKIPPED {test}: WB_TEST_LONG is not set, and kernels take minutes here");

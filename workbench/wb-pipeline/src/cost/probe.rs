@@ -15,8 +15,8 @@ use wb_encoder::{
     losses::{Labels, ListNetConfig, LossConfig, LossOnEmbeddings},
     train::{
         Meeting, TrainConfig,
-        optimizer::AdamW,
         prefetch::TrainBatch,
+        state::TrainState,
         step::{StepOptions, accumulate},
     },
 };
@@ -84,9 +84,11 @@ pub fn measure(
     }
     let loss = LossOnEmbeddings::new(train.similarity, &loss_to_measure(train, experiment.reads_pairs()));
     let embed = embedding(&encoder, lengths)?;
-    let mut gradients = Gradients::zeros(encoder.backbone().parameters());
-    let trained = training(&encoder, &loss, train, lengths, &mut gradients)?;
-    let update = update(&mut encoder, train, &mut gradients)?;
+    let mut state = TrainState::new(train, encoder.backbone().parameters())?;
+    state.settle(encoder.backbone_mut())?;
+    let trained = training(&encoder, &loss, train, lengths, &mut state.gradients)?;
+    let update = update(&mut encoder, train, &mut state)?;
+    state.leave(encoder.backbone_mut())?;
     let loss = loss_alone(&encoder, &loss, train, lengths)?;
     let cross = experiment.negatives.as_ref().and_then(|negatives| negatives.rescore.as_ref());
     let cross = cross.and_then(wb_retrieval::mining::RescoreConfig::cross_encoder);
@@ -189,14 +191,14 @@ fn training(
     })
 }
 
-/// Seconds of a step of the optimizer, the second of two: the first one touches fresh memory.
-fn update(encoder: &mut BiEncoder, train: &TrainConfig, gradients: &mut Gradients) -> Result<f64> {
-    let mut optimizer = AdamW::new(&train.optimizer, encoder.backbone().parameters())?;
+/// Seconds of a step of the optimizer, the second of two: the first one touches fresh memory. The norm of the gradients is
+/// what a step waits for on a device.
+fn update(encoder: &mut BiEncoder, train: &TrainConfig, state: &mut TrainState) -> Result<f64> {
     let mut seconds = 0.0;
-    for _ in 0..2 {
+    for step in [1, 2] {
         let started = Instant::now();
-        let learning_rate = train.optimizer.learning_rate();
-        encoder.backbone_mut().update(&mut |weights| optimizer.update(weights, gradients, learning_rate, 1.0))?;
+        state.gradient_norm(encoder.backbone_mut())?;
+        state.update(encoder.backbone_mut(), train.optimizer.learning_rate(), 1.0, step)?;
         seconds = started.elapsed().as_secs_f64();
     }
     Ok(seconds)

@@ -13,7 +13,7 @@ use wb_retrieval::{
     Bm25Config,
     mining::{
         Blocks, CandidateSource, LexicalSearch, MiningConfig, MiningRetriever, MiningTexts, Picked, TokenSearch,
-        VectorFile, VectorSearch, Vectors, VectorsConfig, encode_to_file,
+        VectorFile, VectorSearch, Vectors, VectorsConfig, beside_a_device, encode_to_file,
     },
 };
 
@@ -108,14 +108,16 @@ impl MiningRanker {
                 None => bail!("{} gives one vector a text", encoder.name()),
             },
             Self::Encoder(encoder) => {
-                let blocks = Blocks::within(ram, search.taken, sizes(encoder.dim()), depth)?;
                 let encoder: &dyn Encoder = &**encoder;
+                let helper = encoder.group_maxima();
+                let taken = search.taken + helper.as_ref().map_or(0, |_| beside_a_device(encoder.dim()));
+                let blocks = Blocks::within(ram, taken, sizes(encoder.dim()), depth)?;
                 // Devices agree up to rounding, so each has vectors of its own.
                 let device = device::resolved(search.experiment.device.first())?.to_string();
                 let files = (datasets.join("vectors"), device, encoder.fingerprint());
                 let queries = encoded(encoder, texts.queries(), Side::Query, &files, progress)?;
                 let documents = encoded(encoder, texts.documents(), Side::Document, &files, progress)?;
-                then(&mut VectorSearch::new(texts, queries, documents, blocks)?, progress)
+                then(&mut VectorSearch::new(texts, queries, documents, blocks)?.with(helper), progress)
             }
             Self::Vectors(files) => {
                 let (queries, documents) = given(texts, files)?;

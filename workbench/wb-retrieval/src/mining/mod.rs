@@ -46,7 +46,7 @@ pub use mined::{MinedNegatives, MinedPair, MinedPairs, MiningAccount, Negative};
 pub use rescore::Rescored;
 pub use rescore_config::{CrossEncoderConfig, RescoreConfig};
 pub use rescorer::{RescoreRequest, Rescorer};
-pub use search::{Blocks, VectorSearch};
+pub use search::{Blocks, VectorSearch, beside_a_device};
 pub use select::{NegativeCandidate, Rule, Thrown};
 pub use source::{Batch, CandidateSource, RankedQuery, Seen};
 pub use statistics::Distribution;
@@ -141,7 +141,7 @@ pub fn mine<'a>(
     let documents = encode(texts.documents(), Side::Document)?;
     // The vectors are in memory already, so blocks save nothing; between them it is looked whether to stop.
     let blocks = Blocks { queries: texts.queries().len().max(1), documents: BETWEEN_LOOKS };
-    let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?;
+    let mut source = VectorSearch::new(&texts, &queries, &documents, blocks)?.with(encoder.group_maxima());
     let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
     Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined })
 }

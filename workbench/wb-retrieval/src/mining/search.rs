@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
+use wb_core::GroupMaxima;
 
 use super::{Batch, ByteSize, CandidateSource, MiningTexts, RankedQuery, Seen, Vectors};
 use crate::{
-    Result,
+    Result, device_search,
     error::{bad_vector, unlike_lengths},
     flat::search_rows,
     kernel::dot,
@@ -22,6 +23,7 @@ pub struct VectorSearch<'a> {
     queries: Box<dyn Vectors + 'a>,
     documents: Box<dyn Vectors + 'a>,
     blocks: Blocks,
+    device: Option<Box<dyn GroupMaxima>>,
 }
 
 /// Numbers of rows that are in memory at once.
@@ -71,6 +73,11 @@ impl Blocks {
     }
 }
 
+/// Bytes of memory that a search with the help of a device takes beside its blocks.
+pub fn beside_a_device(dim: usize) -> u64 {
+    device_search::bytes(dim)
+}
+
 impl<'a> VectorSearch<'a> {
     /// Takes one vector for each query and for each document of the texts.
     pub fn new(
@@ -89,7 +96,12 @@ impl<'a> VectorSearch<'a> {
                 return Err(unlike_lengths(what, given, expected));
             }
         }
-        Ok(Self { queries: Box::new(queries), documents: Box::new(documents), blocks })
+        Ok(Self { queries: Box::new(queries), documents: Box::new(documents), blocks, device: None })
+    }
+
+    /// Searches with the help of a device, where that saves time; the same result.
+    pub fn with(self, device: Option<Box<dyn GroupMaxima>>) -> Self {
+        Self { device, ..self }
     }
 }
 
@@ -114,6 +126,8 @@ impl CandidateSource for VectorSearch<'_> {
         wanted.sort_unstable();
         let mut wanted = wanted.into_iter().peekable();
         let mut block = Vec::new();
+        let mut device =
+            self.device.as_deref_mut().filter(|_| device_search::pays(queries.len(), n_documents, dim, depth));
         for first in (0..n_documents).step_by(self.blocks.documents) {
             let rows = first..(first + self.blocks.documents).min(n_documents);
             self.documents.read(rows.clone(), &mut block)?;
@@ -124,7 +138,10 @@ impl CandidateSource for VectorSearch<'_> {
                 let at = (document as usize - first) * dim;
                 ranked[row].positives[slot] = dot(&vectors[row * dim..][..dim], &block[at..][..dim]);
             }
-            search_block(&vectors, &block, dim, &rows, depth, &mut ranked);
+            match &mut device {
+                Some(device) => search_block_with(*device, [&vectors, &block], dim, first, depth, &mut ranked)?,
+                None => search_block(&vectors, &block, dim, &rows, depth, &mut ranked),
+            }
             seen(rows.end)?;
         }
         Ok(ranked)
@@ -151,6 +168,21 @@ fn search_block(
             keep_best(&mut ranked.keys, depth);
         });
     }
+}
+
+/// Merges the best of one block of documents, found with the help of a device.
+fn search_block_with(
+    device: &mut dyn GroupMaxima,
+    [vectors, block]: [&[f32]; 2],
+    dim: usize,
+    first: usize,
+    depth: usize,
+    ranked: &mut [RankedQuery],
+) -> Result<()> {
+    let view = |numbers| ArrayView2::from_shape((rows_of(numbers, dim), dim), numbers);
+    let (Ok(queries), Ok(documents)) = (view(vectors), view(block)) else { return Ok(()) };
+    let mut keys: Vec<&mut Vec<u64>> = ranked.iter_mut().map(|ranked| &mut ranked.keys).collect();
+    device_search::search(device, documents, first, queries, depth, &mut keys)
 }
 
 fn rows_of(numbers: &[f32], dim: usize) -> usize {

@@ -1,0 +1,298 @@
+//! Trained weights on a device, with their moments, average and gradients, in few tensors that are updated at once.
+
+use std::sync::{Mutex, PoisonError};
+
+use burn::tensor::Tensor;
+
+use super::{
+    backbone::BurnBackbone,
+    gradients::Sums,
+    traffic::{Link, Reading},
+    weights::{Weight, Weights},
+};
+use crate::{
+    backbone::Backbone,
+    device::guarded,
+    error::Result,
+    parameters::Parameters,
+    resident::{AdamwStep, Resident},
+};
+
+/// Numbers that are updated at once, but for a weight that has more: 16 MiB of each, so that what an update needs in
+/// between is small beside what is kept.
+const BUCKET: usize = 4 << 20;
+
+/// Numbers of a bucket that are summed up one after the other. A sum of all at once would add parts in the order in which
+/// they happen to be done.
+const ROW: usize = 1024;
+
+/// Weights that change by the same numbers, one after the other, filled up with zeros to whole rows.
+struct Bucket {
+    members: Vec<Member>,
+    /// Zeros at the end.
+    rest: usize,
+    weights: Tensor<1>,
+    first: Tensor<1>,
+    second: Tensor<1>,
+    average: Option<Tensor<1>>,
+    /// Their gradients, once they were measured.
+    gradients: Option<Tensor<1>>,
+}
+
+/// A weight in a bucket.
+struct Member {
+    /// Its place among the parameters.
+    at: usize,
+    shape: Vec<usize>,
+    numbers: usize,
+}
+
+/// Everything on a device that a step changes.
+pub(super) struct Residence {
+    buckets: Vec<Bucket>,
+    /// Gradients that were found since they were measured last.
+    sums: Mutex<Sums>,
+}
+
+impl Residence {
+    /// Brings there what trains, as far as the network reads it.
+    pub(super) fn new(
+        parameters: &Parameters,
+        weights: &Weights,
+        link: &Link,
+        alike: &dyn Fn(usize, usize) -> bool,
+        state: [Option<&[Vec<f32>]>; 3],
+    ) -> Self {
+        let mut groups: Vec<Vec<Member>> = Vec::new();
+        for (at, parameter) in parameters.iter().enumerate().filter(|(at, p)| p.trainable && weights.has(*at)) {
+            let member = Member { at, shape: parameter.shape.clone(), numbers: parameter.values.len() };
+            let room = |group: &&mut Vec<Member>| {
+                let numbers: usize = group.iter().map(|member| member.numbers).sum();
+                alike(group[0].at, at) && numbers + member.numbers <= BUCKET
+            };
+            match groups.iter_mut().find(room) {
+                Some(group) => group.push(member),
+                None => groups.push(vec![member]),
+            }
+        }
+        let bucket = |members: Vec<Member>| {
+            let numbers = members.iter().map(|member| member.numbers).sum::<usize>();
+            let rest = numbers.next_multiple_of(ROW) - numbers;
+            let join = |values: &dyn Fn(usize) -> Vec<f32>| {
+                let mut all: Vec<f32> = members.iter().flat_map(|member| values(member.at)).collect();
+                all.resize(numbers + rest, 0.0);
+                link.floats(all, [numbers + rest])
+            };
+            let of_state = |values: &[Vec<f32>]| join(&|at| values[at].clone());
+            let weights = join(&|at| parameters.at(at).values.floats().into_owned());
+            let [first, second, average] = state.map(|values| values.map(of_state));
+            let zeros = || weights.zeros_like();
+            let (first, second) = (first.unwrap_or_else(zeros), second.unwrap_or_else(zeros));
+            Bucket { members, rest, weights, first, second, average, gradients: None }
+        };
+        Self { buckets: groups.into_iter().map(bucket).collect(), sums: Mutex::default() }
+    }
+
+    /// Places of the weights that live there.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.buckets.iter().flat_map(|bucket| &bucket.members).map(|member| member.at)
+    }
+
+    /// Puts the weights as they are into the network.
+    pub(super) fn show(&self, weights: &mut Weights) {
+        self.buckets.iter().for_each(|bucket| bucket.show(weights));
+    }
+
+    /// Adds gradients.
+    pub(super) fn add(&self, found: Sums) {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner).add(found);
+    }
+
+    /// Measures the gradients; they are then those of the next update.
+    pub(super) fn gradient_squares(&mut self, link: &Link) -> Result<f64> {
+        let mut sums = std::mem::take(self.sums.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut reading = Reading::default();
+        for bucket in &mut self.buckets {
+            let zeros = |numbers: usize| Tensor::zeros([numbers], link.device());
+            let of_member = |member: &Member| sums.take(member.at).unwrap_or_else(|| zeros(member.numbers));
+            let mut all: Vec<Tensor<1>> = bucket.members.iter().map(of_member).collect();
+            if bucket.rest > 0 {
+                all.push(zeros(bucket.rest));
+            }
+            let found = Tensor::cat(all, 0);
+            let rows = found.dims()[0] / ROW;
+            let squares = (found.clone() * found.clone()).reshape([rows, ROW]).sum_dim(1);
+            reading.add(squares.reshape([1, rows]).sum_dim(1));
+            bucket.gradients = Some(found);
+        }
+        Ok(link.read(reading)?.iter().flatten().map(|squares| f64::from(*squares)).sum())
+    }
+
+    /// One step for all of them; see [`AdamwStep`].
+    pub(super) fn update(&mut self, steps: &[AdamwStep], follow: Option<f32>, link: &Link, weights: &mut Weights) {
+        for bucket in &mut self.buckets {
+            bucket.update(steps[bucket.members[0].at], follow, link);
+            bucket.show(weights);
+        }
+    }
+
+    /// Drops all gradients.
+    pub(super) fn forget_gradients(&mut self) {
+        self.sums = Mutex::default();
+        self.buckets.iter_mut().for_each(|bucket| bucket.gradients = None);
+    }
+
+    /// Exchanges weights and average, where there is one.
+    pub(super) fn swap_average(&mut self, weights: &mut Weights) {
+        for bucket in &mut self.buckets {
+            if let Some(average) = &mut bucket.average {
+                std::mem::swap(average, &mut bucket.weights);
+                bucket.show(weights);
+            }
+        }
+    }
+
+    /// Reads everything back in one wait, and puts it in place.
+    pub(super) fn read(
+        &self,
+        link: &Link,
+        parameters: &mut Parameters,
+        mut state: [Option<&mut [Vec<f32>]>; 3],
+    ) -> Result<()> {
+        let mut reading = Reading::default();
+        for bucket in &self.buckets {
+            reading.add(bucket.weights.clone());
+            reading.add(bucket.first.clone());
+            reading.add(bucket.second.clone());
+            bucket.average.iter().for_each(|average| reading.add(average.clone()));
+        }
+        let mut found = link.read(reading)?.into_iter();
+        let mut places: Vec<Option<&mut [f32]>> = Vec::new();
+        places.extend(parameters.iter_mut().map(|p| p.trainable.then(|| p.values.floats_mut().as_mut_slice())));
+        for bucket in &self.buckets {
+            let weights = found.next().unwrap_or_default();
+            for (member, values) in bucket.split(&weights) {
+                if let Some(place) = &mut places[member.at] {
+                    place.copy_from_slice(values);
+                }
+            }
+            let kept = [true, true, bucket.average.is_some()];
+            for into in state.iter_mut().zip(kept).filter_map(|(into, kept)| into.as_mut().filter(|_| kept)) {
+                let all = found.next().unwrap_or_default();
+                bucket.split(&all).for_each(|(member, values)| into[member.at] = values.to_vec());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Resident for BurnBackbone {
+    fn settle(
+        &mut self,
+        alike: &dyn Fn(usize, usize) -> bool,
+        first: &[Vec<f32>],
+        second: &[Vec<f32>],
+        average: Option<&[Vec<f32>]>,
+    ) -> Result<Vec<bool>> {
+        let residence = guarded(self.link.name(), || {
+            let state = [Some(first), Some(second), average];
+            let residence = Residence::new(&self.parameters, &self.weights, &self.link, alike, state);
+            residence.show(&mut self.weights);
+            Ok(residence)
+        })?;
+        let mut lives = vec![false; self.parameters.len()];
+        residence.places().for_each(|at| lives[at] = true);
+        self.residence = Some(residence);
+        Ok(lives)
+    }
+
+    fn gradient_squares(&mut self) -> Result<f64> {
+        let Some(residence) = &mut self.residence else { return Ok(0.0) };
+        guarded(self.link.name(), || residence.gradient_squares(&self.link))
+    }
+
+    fn step(&mut self, steps: &[AdamwStep], follow: Option<f32>) -> Result<()> {
+        let Some(residence) = &mut self.residence else { return Ok(()) };
+        guarded(self.link.name(), || {
+            residence.update(steps, follow, &self.link, &mut self.weights);
+            Ok(())
+        })
+    }
+
+    fn forget_gradients(&mut self) {
+        self.residence.iter_mut().for_each(Residence::forget_gradients);
+    }
+
+    fn swap_average(&mut self) -> Result<()> {
+        let Some(residence) = &mut self.residence else { return Ok(()) };
+        guarded(self.link.name(), || {
+            residence.swap_average(&mut self.weights);
+            Ok(())
+        })
+    }
+
+    fn bring_home(
+        &mut self,
+        first: &mut [Vec<f32>],
+        second: &mut [Vec<f32>],
+        average: Option<&mut [Vec<f32>]>,
+    ) -> Result<()> {
+        let Some(residence) = &self.residence else { return Ok(()) };
+        let state = [Some(first), Some(second), average];
+        guarded(self.link.name(), || residence.read(&self.link, &mut self.parameters, state))
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        match self.residence.take() {
+            Some(_) => self.update(&mut |_| {}),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Bucket {
+    /// The numbers of each weight among those of all.
+    fn split<'a>(&'a self, mut all: &'a [f32]) -> impl Iterator<Item = (&'a Member, &'a [f32])> {
+        self.members.iter().map(move |member| {
+            let (own, rest) = all.split_at(member.numbers.min(all.len()));
+            all = rest;
+            (member, own)
+        })
+    }
+
+    /// Puts each weight into the network: a view of the bucket where the device can look at a part of a tensor.
+    fn show(&self, weights: &mut Weights) {
+        let mut start = 0;
+        for Member { at, shape, numbers } in &self.members {
+            let own = self.weights.clone().narrow(0, start, *numbers);
+            start += numbers;
+            weights.put(
+                *at,
+                match *shape.as_slice() {
+                    [rows, columns] => Weight::Matrix(own.reshape([rows, columns])),
+                    _ => Weight::Vector(own),
+                },
+            );
+        }
+    }
+
+    /// One step of AdamW, all on the device. The numbers of a step are uploaded: as part of a kernel's call, each of them
+    /// would be kept for a next one, which never has the same.
+    fn update(&mut self, numbers: AdamwStep, follow: Option<f32>, link: &Link) {
+        let AdamwStep { keep, gradient_factor, follow1, beta2, follow2, root_correction, eps, step } = numbers;
+        let Some(gradient) = self.gradients.take() else { return };
+        let changing = vec![keep, gradient_factor, root_correction, step, follow.unwrap_or_default()];
+        let changing: Tensor<1> = link.floats(changing, [5]);
+        let [keep, gradient_factor, root_correction, step, share] =
+            std::array::from_fn(|at| changing.clone().narrow(0, at, 1));
+        let gradient = gradient * gradient_factor;
+        let first = self.first.clone();
+        self.first = first.clone() + (gradient.clone() - first).mul_scalar(follow1);
+        self.second = self.second.clone().mul_scalar(beta2) + (gradient.clone() * gradient).mul_scalar(follow2);
+        let divisor = (self.second.clone().sqrt() * root_correction).add_scalar(eps);
+        self.weights = self.weights.clone() * keep - self.first.clone() * step / divisor;
+        if let (Some(average), Some(_)) = (&mut self.average, follow) {
+            *average = average.clone() + (self.weights.clone() - average.clone()) * share;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Products of vectors on the device that `WB_TEST_DEVICE` names, as exact search asks for them.
+
+use ndarray::{Array2, s};
+use wb_core::{GroupMaxima, Seed, group_maxima::GROUP};
+use wb_encoder::DeviceMaxima;
+
+use crate::{precision::has_time, test_device};
+
+/// Vectors of length 1; every third has most of its length in one dimension, where rounding is coarsest.
+fn vectors(rows: usize, dim: usize, seed: u64) -> Array2<f32> {
+    let mut made = Array2::from_shape_fn((rows, dim), |(row, at)| {
+        let draw = Seed(seed).number_at("vectors", (row * dim + at) as u64);
+        let spike = if row % 3 == 0 && at == row % dim { 20.0 } else { 1.0 };
+        spike * (draw as f64 / u64::MAX as f64 - 0.5) as f32
+    });
+    for mut row in made.rows_mut() {
+        let length = row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt() as f32;
+        row.mapv_inplace(|x| x / length);
+    }
+    made
+}
+
+fn check(mut device: DeviceMaxima, dim: usize, limit: f32) {
+    let queries = vectors(40, dim, 1);
+    for documents in [GROUP, 5 * GROUP - 1, 3 * GROUP + 1, 1] {
+        let documents = vectors(documents, dim, 2);
+        device.take(documents.view()).unwrap();
+        let (found, error) = (device.maxima(queries.view()).unwrap(), device.error());
+        assert!(error > 0.0 && error <= limit, "an error of {error:.1e}, expected at most {limit:.1e}");
+        let exact = queries.mapv(f64::from).dot(&documents.mapv(f64::from).t());
+        assert_eq!(found.dim(), (40, documents.nrows().div_ceil(GROUP)));
+        let mut worst = 0f64;
+        for ((query, group), greatest) in found.indexed_iter() {
+            let own = exact.slice(s![query, group * GROUP..((group + 1) * GROUP).min(documents.nrows())]);
+            let expected = own.fold(f64::NEG_INFINITY, |greatest, x| greatest.max(*x));
+            worst = worst.max((f64::from(*greatest) - expected).abs());
+        }
+        let device = test_device().description;
+        eprintln!("{device}: {} documents of {dim} numbers: {worst:.1e}, at most {error:.1e}", documents.nrows());
+        assert!(worst <= f64::from(error), "{worst:.1e} apart, at most {error:.1e} was promised");
+    }
+}
+
+#[test]
+fn products_are_as_exact_as_they_are_said_to_be() {
+    for dim in [64, 385] {
+        check(DeviceMaxima::in_32_bits(test_device().burn(), "test device"), dim, 1e-4);
+    }
+}
+
+/// In 16 bits where the device has them.
+#[test]
+fn products_in_16_bits_are_as_exact_as_they_are_said_to_be() {
+    if has_time("products_in_16_bits_are_as_exact_as_they_are_said_to_be") {
+        check(DeviceMaxima::new(test_device().burn(), "test device"), 384, 8e-3);
+    }
+}

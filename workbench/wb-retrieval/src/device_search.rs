@@ -1,0 +1,232 @@
+//! Exact search with the help of a device: it says which groups of documents may hold something, and their scores are
+//! the processor's.
+
+use std::{borrow::Cow, cmp::Ordering, sync::mpsc::sync_channel, thread};
+
+use ndarray::{ArrayView2, s};
+use rayon::prelude::*;
+use wb_core::{GroupMaxima, group_maxima::GROUP};
+
+use crate::{
+    Error, Result,
+    kernel::{GroupScores, Machine, Panels},
+    top_k::{hit, keep_best, key},
+};
+
+/// Documents that the device has at once.
+const DOCUMENTS: usize = 32_768;
+/// Queries that meet them together: their products take half a gigabyte on the device where they are of 32 bits.
+const QUERIES: usize = 2048;
+/// Multiplications below which the processor is done before a device has begun.
+const FEW: usize = 1 << 32;
+/// Documents for each that is wanted, below which most groups hold something.
+const MANY: usize = 64;
+
+/// True where a device saves time: there is much to multiply, and little of it matters.
+pub(crate) fn pays(queries: usize, documents: usize, dim: usize, k: usize) -> bool {
+    queries.saturating_mul(documents).saturating_mul(dim) >= FEW && documents >= MANY.saturating_mul(k)
+}
+
+/// Bytes of host memory that a search needs for it: documents regrouped, and what the device gives of three parts.
+pub(crate) fn bytes(dim: usize) -> u64 {
+    (4 * DOCUMENTS * dim + 3 * 4 * QUERIES * DOCUMENTS / GROUP) as u64
+}
+
+/// True where no vector is longer than 1, up to rounding, as the device needs them.
+pub(crate) fn short(rows: ArrayView2<'_, f32>) -> bool {
+    (0..rows.nrows()).into_par_iter().all(|row| rows.row(row).dot(&rows.row(row)) < 1.0002)
+}
+
+/// Adds the best of some documents to the best `k` that each query has, as keys of [`crate::top_k`]; more than `k` of them
+/// may be left. `first` is the position of the first document. The numbers are those of [`crate::flat::search_rows`].
+pub(crate) fn search(
+    device: &mut dyn GroupMaxima,
+    documents: ArrayView2<'_, f32>,
+    first: usize,
+    queries: ArrayView2<'_, f32>,
+    k: usize,
+    keys: &mut [&mut Vec<u64>],
+) -> Result<()> {
+    let dim = documents.ncols();
+    if k == 0 || dim == 0 {
+        return Ok(());
+    }
+    let machine = Machine::here();
+    let mut panels = Panels::empty(dim, machine.panel);
+    for start in (0..documents.nrows()).step_by(DOCUMENTS) {
+        let block = documents.slice(s![start..(start + DOCUMENTS).min(documents.nrows()), ..]);
+        panels.fill(&block.as_slice().map_or_else(|| block.iter().copied().collect(), Cow::Borrowed));
+        device.take(block)?;
+        let found = Found { machine, panels: &panels, documents: block.nrows(), first: first + start, k };
+        let error = device.error() * 1.0003;
+        thread::scope(|scope| {
+            // The device is at work on the next queries while the processor looks at these.
+            let (send, receive) = sync_channel(1);
+            let device = &mut *device;
+            scope.spawn(move || {
+                for part in queries.axis_chunks_iter(ndarray::Axis(0), QUERIES) {
+                    if send.send(device.maxima(part)).is_err() {
+                        return;
+                    }
+                }
+            });
+            let parts = queries.axis_chunks_iter(ndarray::Axis(0), QUERIES).zip(keys.chunks_mut(QUERIES));
+            for (part, keys) in parts {
+                let Ok(maxima) = receive.recv() else { return Err(Error::failed("a device's products have ended")) };
+                let maxima = maxima?;
+                keys.par_iter_mut().enumerate().try_for_each(|(query, keys)| {
+                    let vector: Vec<f32> = part.row(query).to_vec();
+                    found.look(&vector, maxima.row(query).as_slice().unwrap_or_default(), error, keys)
+                })?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Documents that a device has multiplied.
+struct Found<'a> {
+    machine: Machine,
+    panels: &'a Panels,
+    documents: usize,
+    /// The position of the first among all.
+    first: usize,
+    k: usize,
+}
+
+impl Found<'_> {
+    /// Computes the scores of one query in groups that may hold something for it, those of the greatest products first.
+    fn look(&self, query: &[f32], maxima: &[f32], error: f32, keys: &mut Vec<u64>) -> Result<()> {
+        let full = (2 * self.k).max(self.k + 2 * GROUP);
+        let least = |keys: &[u64]| match keys.len() < self.k {
+            true => f32::NEG_INFINITY,
+            false => keys.iter().min().map_or(f32::NEG_INFINITY, |key| hit(*key).score),
+        };
+        keep_best(keys, self.k);
+        let mut worst = least(keys);
+        let mut groups: Vec<(f32, usize)> =
+            maxima.iter().enumerate().filter(|(_, m)| **m + error >= worst).map(|(g, m)| (*m, g)).collect();
+        groups.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        let mut scores = [0f32; GROUP];
+        for (greatest, group) in groups {
+            if greatest + error < worst {
+                break;
+            }
+            let start = group * GROUP;
+            let scores = &mut scores[..GROUP.min(self.documents - start)];
+            self.machine.group_scores(GroupScores { query, panels: self.panels, start, scores });
+            let exact = scores.iter().fold(f32::NEG_INFINITY, |greatest, score| greatest.max(*score));
+            // Also where it is not a number.
+            if (exact - greatest).abs().partial_cmp(&error).is_none_or(Ordering::is_gt) {
+                return Err(Error::failed(format!(
+                    "a device's product of vectors is {greatest}, expected {exact} within {error:.1e}"
+                ))
+                .with_hint("`wb doctor --device NAME` tests the device; device=cpu searches without it"));
+            }
+            for (document, score) in (self.first + start..).zip(&*scores) {
+                // Equal to the worst of the best may be better, by its position.
+                if *score >= worst {
+                    keys.push(key(*score, document as u32));
+                }
+            }
+            if keys.len() >= full || worst == f32::NEG_INFINITY {
+                keep_best(keys, self.k);
+                worst = least(keys);
+            }
+        }
+        keep_best(keys, self.k);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, Axis};
+    use wb_core::{Embeddings, Ranking};
+
+    use super::*;
+    use crate::{Flat, inner_product::tests::random, top_k::into_hits};
+
+    /// A device whose products are off by up to so much, and which counts what it was asked.
+    struct Made {
+        documents: Array2<f32>,
+        error: f32,
+        lies: f32,
+    }
+
+    impl GroupMaxima for Made {
+        fn take(&mut self, documents: ArrayView2<'_, f32>) -> Result<()> {
+            self.documents = documents.to_owned();
+            Ok(())
+        }
+
+        fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+            let products = queries.dot(&self.documents.t());
+            let groups: Vec<_> = products.axis_chunks_iter(Axis(1), GROUP).collect();
+            Ok(Array2::from_shape_fn((queries.nrows(), groups.len()), |(query, group)| {
+                let greatest = groups[group].row(query).fold(f32::NEG_INFINITY, |a, b| a.max(*b));
+                // Up and down, as rounding is.
+                greatest + self.lies * ((query * 7 + group * 3) as f32).sin()
+            }))
+        }
+
+        fn error(&self) -> f32 {
+            self.error
+        }
+    }
+
+    fn unit(seed: u64, rows: usize, dim: usize) -> Array2<f32> {
+        Embeddings::dense(random(seed, rows, dim)).normalized().into_inner()
+    }
+
+    fn found(
+        device: &mut dyn GroupMaxima,
+        documents: &Array2<f32>,
+        queries: &Array2<f32>,
+        k: usize,
+    ) -> Result<Vec<Ranking>> {
+        let mut keys = vec![Vec::new(); queries.nrows()];
+        // In two parts, so that what was found before counts.
+        let half = documents.nrows() / 2;
+        for (rows, first) in [(documents.slice(s![..half, ..]), 0), (documents.slice(s![half.., ..]), half)] {
+            search(device, rows, first, queries.view(), k, &mut keys.iter_mut().collect::<Vec<_>>())?;
+        }
+        let ranking = |(query, keys)| Ranking { query, hits: into_hits(keys) };
+        Ok(keys.into_iter().enumerate().map(ranking).collect())
+    }
+
+    #[test]
+    fn rankings_are_the_processors_to_the_last_bit() {
+        for (n, dim, k) in [(1000, 33, 10), (77, 8, 100), (40_000, 4, 7), (31, 5, 1), (2, 3, 1)] {
+            let (mut documents, queries) = (unit(1, n, dim), unit(2, 50, dim));
+            // Documents that are equal are told apart by position, across groups and parts.
+            for at in (0..n).step_by(17) {
+                let first = documents.row(0).to_owned();
+                documents.row_mut(at).assign(&first);
+            }
+            let expected = Flat::new(Embeddings::dense(documents.clone())).unwrap();
+            let expected = expected.search(&Embeddings::dense(queries.clone()), k).unwrap();
+            for lies in [0.0, 1e-3, 0.1] {
+                let mut device = Made { documents: Array2::zeros((0, 0)), error: lies + 1e-5, lies };
+                assert_eq!(found(&mut device, &documents, &queries, k).unwrap(), expected, "{n} {dim} {k} {lies}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_worse_than_it_says_is_found_out() {
+        let (documents, queries) = (unit(1, 1000, 33), unit(2, 50, 33));
+        let mut device = Made { documents: Array2::zeros((0, 0)), error: 1e-5, lies: 1e-2 };
+        let error = found(&mut device, &documents, &queries, 10).unwrap_err().to_string();
+        assert!(error.starts_with("a device's product of vectors is "), "{error}");
+    }
+
+    #[test]
+    fn vectors_of_length_one_are_short() {
+        let mut vectors = unit(1, 100, 768);
+        assert!(short(vectors.view()));
+        vectors.row_mut(99).mapv_inplace(|x| x * 1.01);
+        assert!(!short(vectors.view()));
+    }
+}
