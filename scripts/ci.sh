@@ -68,6 +68,8 @@ logged_summary() {
   { date -u +"%F %T, $(git rev-parse --short HEAD 2>/dev/null || echo no-commit), $cold" && summary; } | tee -a "$target/ci-times.log"
 }
 trap logged_summary EXIT
+# Else the summary of a run that was ended would say that it passed.
+trap 'exit 143' TERM INT HUP
 
 untouched() {
   local after

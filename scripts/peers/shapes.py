@@ -3,7 +3,7 @@ memory depend on, without what only a download has. Its tokenizer is learned fro
 
     python shapes.py SHAPE FOLDER TEXTS.jsonl [--layers N] [--dtype f32|bf16] [--max-tokens N]
 
-SHAPE is one of modernbert (ModernBERT-base), nomic (CodeRankEmbed), qwen3 (Qwen3-Embedding-0.6B), qwen2
+SHAPE is one of minilm (all-MiniLM-L6-v2), modernbert (ModernBERT-base), nomic (CodeRankEmbed), qwen3 (Qwen3-Embedding-0.6B), qwen2
 (Qwen2.5-Coder-1.5B, bge-code-v1), gemma (EmbeddingGemma-300M).
 """
 import argparse
@@ -13,6 +13,8 @@ import pathlib
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import (
+    BertConfig,
+    BertModel,
     Gemma3TextConfig,
     Gemma3TextModel,
     ModernBertConfig,
@@ -55,6 +57,12 @@ def modernbert(layers):
     ))
 
 
+def minilm(layers):
+    return BertModel(BertConfig(
+        hidden_size=384, num_hidden_layers=layers or 6, num_attention_heads=12, intermediate_size=1536
+    ), add_pooling_layer=False)
+
+
 def nomic(layers):
     return NomicBertModel(NomicBertConfig(num_hidden_layers=layers or 12, max_position_embeddings=8192))
 
@@ -72,6 +80,7 @@ def gemma(layers):
 
 # The model, its special tokens and those around a text, and the pooling.
 SHAPES = {
+    "minilm": (minilm, BERT, ("[CLS]", "[SEP]"), "mean_tokens"),
     "modernbert": (modernbert, BERT, ("[CLS]", "[SEP]"), "cls_token"),
     "nomic": (nomic, BERT, ("[CLS]", "[SEP]"), "cls_token"),
     "qwen3": (qwen3, ["<|endoftext|>"], (None, "<|endoftext|>"), "lasttoken"),

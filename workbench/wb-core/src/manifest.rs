@@ -24,6 +24,12 @@ pub struct Manifest {
     pub features: Vec<String>,
     /// The device that was opened.
     pub device: String,
+    /// True where the device gives the same bytes again, for the same seed, data and build.
+    #[serde(default)]
+    pub same_bytes: bool,
+    /// Numbers in which the training multiplies matrices: `fp32`, `tf32 or fp32`, `bf16`, `f16`.
+    #[serde(default)]
+    pub products: String,
     /// Operating system, processor kind, number of threads.
     pub machine: String,
     /// The seed.

@@ -2,8 +2,11 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
-use wb_core::{Result, RunDir, Seed, manifest::Manifest, run_dir::write_json};
+use wb_core::{Result, RunDir, manifest::Manifest, run_dir::write_json};
+use wb_encoder::OpenDevice;
 use wb_hub::Hub;
+
+use crate::config::Experiment;
 
 /// Features of this build.
 pub fn features() -> Vec<String> {
@@ -59,7 +62,12 @@ pub fn this_build() -> String {
 }
 
 /// Writes the manifest of a run.
-pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: BTreeMap<String, String>) -> Result<()> {
+pub fn write(
+    run: &RunDir,
+    experiment: &Experiment,
+    device: &OpenDevice,
+    fingerprints: BTreeMap<String, String>,
+) -> Result<()> {
     let command: Vec<String> = std::env::args().map(quoted).collect();
     let manifest = Manifest {
         run: run.id().to_owned(),
@@ -69,9 +77,11 @@ pub fn write(run: &RunDir, seed: Seed, device: &str, fingerprints: BTreeMap<Stri
         commit: commit().to_owned(),
         source: source().to_owned(),
         features: features(),
-        device: device.to_owned(),
+        device: device.descriptions(),
+        same_bytes: device.same_bytes(),
+        products: device.products(experiment.train.precision),
         machine: machine(),
-        seed: seed.0,
+        seed: experiment.seed.0,
         config: fingerprints.get("config").cloned().unwrap_or_default(),
         repositories: Hub::session().used().into_iter().collect(),
         fingerprints,

@@ -86,7 +86,7 @@ pub fn encoder(
         return Ok((Trained::Done, keeps_untrained.then_some(begun)));
     }
     run.dir.reopen()?;
-    write_head(experiment, data, run, &device.descriptions())?;
+    write_head(experiment, data, run, device)?;
     for note in &begun.notes {
         output::note(format!("encoder: {note}"));
     }
@@ -197,7 +197,7 @@ fn special_tokens(folder: &Folder) -> [usize; 2] {
 }
 
 /// Writes what explains the run, before anything is computed.
-fn write_head(experiment: &Experiment, data: &ExperimentPairs, run: &OpenRun, device: &str) -> Result<()> {
+fn write_head(experiment: &Experiment, data: &ExperimentPairs, run: &OpenRun, device: &OpenDevice) -> Result<()> {
     let config = wb_core::config::to_text(experiment)?;
     let of_config = Fingerprint::of_bytes(config.as_bytes());
     atomic::write(&run.dir.config(), config.as_bytes())?;
@@ -206,6 +206,6 @@ fn write_head(experiment: &Experiment, data: &ExperimentPairs, run: &OpenRun, de
     for (name, of) in [("config", &of_config), ("data", &data.fingerprint), ("train", &run.inputs.all)] {
         fingerprints.insert(name.to_owned(), of.to_string());
     }
-    manifest::write(&run.dir, experiment.seed, device, fingerprints)?;
+    manifest::write(&run.dir, experiment, device, fingerprints)?;
     Ok(())
 }

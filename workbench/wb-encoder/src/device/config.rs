@@ -12,6 +12,7 @@ use wb_core::suggest;
 use crate::{
     error::{Error, Result, cannot_use},
     kernel_settings::KernelSettings,
+    precision::Precision,
 };
 
 /// The device asked for: `auto`, `cpu`, `cuda`, `cuda:1`, `metal`, `vulkan`, `wgpu`; or one of them with settings,
@@ -69,6 +70,25 @@ impl DeviceConfig {
             Self::Metal(_) => Self::Metal(settings),
             Self::Vulkan(_) => Self::Vulkan(settings),
             Self::Wgpu(_) => Self::Wgpu(settings),
+        }
+    }
+
+    /// True where the same seed and the same build give the same bytes again. Which kernels are quickest is found by timing,
+    /// where a build has `autotune`, and each adds up in its own order; on CUDA nobody has looked.
+    pub fn same_bytes(self) -> bool {
+        match self {
+            Self::Cpu => true,
+            Self::Auto | Self::Cuda(..) => false,
+            Self::Metal(_) | Self::Vulkan(_) | Self::Wgpu(_) => !cfg!(feature = "autotune"),
+        }
+    }
+
+    /// Numbers in which a training multiplies matrices.
+    pub fn products(self, precision: Precision) -> &'static str {
+        match (self, precision) {
+            // Tensor cores round to 10 bits of mantissa, where a kernel with them is the quickest.
+            (Self::Cuda(..), Precision::Fp32) => "tf32 or fp32",
+            (_, precision) => precision.name(),
         }
     }
 
@@ -191,6 +211,14 @@ fn unknown<E: de::Error>(name: &str) -> E {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_manifest_says_what_a_device_promises() {
+        assert!(DeviceConfig::Cpu.same_bytes() && !"cuda".parse::<DeviceConfig>().unwrap().same_bytes());
+        assert_eq!("cuda".parse::<DeviceConfig>().unwrap().products(Precision::Fp32), "tf32 or fp32");
+        assert_eq!("vulkan".parse::<DeviceConfig>().unwrap().products(Precision::F16), "f16");
+        assert_eq!(DeviceConfig::Cpu.products(Precision::Fp32), "fp32");
+    }
 
     #[test]
     fn names_go_in_and_out() {

@@ -25,6 +25,7 @@ use crate::{
     kernel_settings::KernelSettings,
     models::Model,
     native,
+    precision::Precision,
     several::SeveralBackbones,
 };
 
@@ -237,6 +238,19 @@ impl OpenDevice {
     #[must_use]
     pub fn beside(self, others: Vec<OpenDevice>) -> Self {
         Self { others, ..self }
+    }
+
+    /// True where all of them give the same bytes again; see [`DeviceConfig::same_bytes`].
+    pub fn same_bytes(&self) -> bool {
+        self.config.same_bytes() && self.others.iter().all(|other| other.config.same_bytes())
+    }
+
+    /// Numbers in which they multiply; see [`DeviceConfig::products`].
+    pub fn products(&self, precision: Precision) -> String {
+        let all = std::iter::once(self).chain(&self.others);
+        let mut names: Vec<&str> = all.map(|device| device.config.products(precision)).collect();
+        names.dedup();
+        names.join(" + ")
     }
 
     /// Names of this device and of those beside it.

@@ -1,5 +1,7 @@
 //! Dropout masks drawn on a device: the numbers of [`crate::dropout`], in whole numbers of 32 bits.
 
+use std::ops::Range;
+
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::traffic::Link;
@@ -50,11 +52,15 @@ pub(crate) fn elements(tokens: usize, width: usize, link: &Link) -> Tensor<4, In
     link.arange(tokens * width).reshape([1, 1, tokens, width])
 }
 
-/// The numbers of a head's queries and keys, `[1, 1, queries, keys]`.
-pub(crate) fn attention_elements(tokens: usize, link: &Link) -> Tensor<4, Int> {
+/// The numbers of a head's queries and keys at these places, `[1, 1, queries, keys]`.
+pub(crate) fn attention_elements(queries: &Range<usize>, keys: &Range<usize>, link: &Link) -> Tensor<4, Int> {
     let step = dropout::attention_element(1) as i32;
-    let queries = link.arange(tokens).reshape([1, 1, tokens, 1]).mul_scalar(step);
-    queries + link.arange(tokens).reshape([1, 1, 1, tokens])
+    let places = |places: &Range<usize>| match places.start {
+        0 => link.arange(places.len()),
+        start => link.arange(places.len()).add_scalar(start as i32),
+    };
+    let rows = places(queries).reshape([1, 1, queries.len(), 1]).mul_scalar(step);
+    rows + places(keys).reshape([1, 1, 1, keys.len()])
 }
 
 /// Bits moved to the right, as those of a number without a sign: what comes in from the left is zeros.
@@ -79,13 +85,15 @@ mod tests {
         let found = keys().dropped(elements(tokens, width, &link), probability).try_into_vec_as::<bool>().unwrap();
         let of_text = |text: u64| (0..tokens * width).map(move |at| site.of(text as u32).draw(at as u32) < limit);
         assert_eq!(found, texts.into_iter().flat_map(of_text).collect::<Vec<_>>());
-        let found = keys().of_heads(heads, &link).dropped(attention_elements(tokens, &link), probability);
+        let (queries, keys_seen) = (5..tokens, 2..11);
+        let elements = attention_elements(&queries, &keys_seen, &link);
+        let found = keys().of_heads(heads, &link).dropped(elements, probability);
         let expected = texts.iter().flat_map(|text| {
             let row = move |head: usize, query: usize| {
                 let key = site.of(*text as u32).of(head as u32);
-                (0..tokens).map(move |at| key.draw(attention_element(query) + at as u32) < limit)
+                (2..11).map(move |at| key.draw(attention_element(query) + at as u32) < limit)
             };
-            (0..heads).flat_map(move |head| (0..tokens).flat_map(move |query| row(head, query)))
+            (0..heads).flat_map(move |head| (5..tokens).flat_map(move |query| row(head, query)))
         });
         assert_eq!(found.try_into_vec_as::<bool>().unwrap(), expected.collect::<Vec<_>>());
     }

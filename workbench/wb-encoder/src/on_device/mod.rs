@@ -2,6 +2,7 @@
 
 mod backbone;
 mod bag;
+mod bias;
 mod distances;
 mod gradients;
 mod masks;

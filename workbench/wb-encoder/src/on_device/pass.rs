@@ -1,5 +1,7 @@
 //! The weights of one pass, and the layers built of them.
 
+use std::ops::Range;
+
 use burn::tensor::{Bool, FloatDType, Tensor, module};
 
 use super::{
@@ -96,12 +98,17 @@ impl Pass<'_> {
         masked(x, mask.reshape([rows, width]), probability)
     }
 
-    /// Dropout on attention probabilities, `[texts, heads, queries, keys]`.
-    pub(crate) fn drop_attention(&self, x: Tensor<4>, site: u64, probability: f64) -> Tensor<4> {
-        let Some(keys) = self.keys(site, probability) else { return x };
-        let [_, heads, queries, _] = x.dims();
-        let keys = keys.of_heads(heads, self.link);
-        let mask = keys.dropped(masks::attention_elements(queries, self.link), probability);
+    /// Dropout on the attention probabilities of queries and keys at these places, `[texts, heads, queries, keys]`.
+    pub(crate) fn drop_attention(
+        &self,
+        x: Tensor<4>,
+        [queries, keys]: [&Range<usize>; 2],
+        site: u64,
+        probability: f64,
+    ) -> Tensor<4> {
+        let Some(of_texts) = self.keys(site, probability) else { return x };
+        let of_heads = of_texts.of_heads(x.dims()[1], self.link);
+        let mask = of_heads.dropped(masks::attention_elements(queries, keys, self.link), probability);
         masked(x, mask, probability)
     }
 

@@ -3,12 +3,13 @@
 
 use std::{
     f64::consts::FRAC_1_SQRT_2,
+    ops::Range,
     sync::{Mutex, PoisonError},
 };
 
 use burn::tensor::{Tensor, activation, module};
 
-use super::{distances, padded::Padded, pass::Pass, traffic::Link, weights::Weight};
+use super::{bias::Bias, padded::Padded, pass::Pass, traffic::Link, weights::Weight};
 use crate::{
     dropout::{ATTENTION, ATTENTION_OUTPUT, EMBEDDINGS, INNER, OUTPUT, SITES, STATES},
     error::Result,
@@ -18,8 +19,9 @@ use crate::{
     },
 };
 
-/// Added to the scores of keys out of a query's reach, as to those of padding.
-const OUT_OF_REACH: f32 = -1e9;
+/// Queries that look at their keys together: of longer texts, scores are made block by block, and a block of a layer that
+/// does not reach all keys has those alone that it reaches.
+const BLOCK: usize = 512;
 
 /// A transformer on its way through one group of texts.
 #[derive(Clone, Copy)]
@@ -43,22 +45,15 @@ impl Network<'_> {
             // with the layers' input tracked they are right. On others it costs a little.
             x = x.autodiff().require_grad();
         }
-        let bias = self.bias()?;
-        let mut biases = vec![(Reach::ALL, bias.clone())];
+        let bias = Bias::new(self.stack, self.pass, self.batch);
         let mut keep = |x: &Tensor<2>| {
             if let Some(inputs) = &mut inputs {
                 inputs.push(x.clone());
             }
         };
-        for (at, layer) in self.stack.layers.iter().enumerate() {
-            let known = biases.iter().find(|(reach, _)| *reach == layer.reach).map(|(_, bias)| bias.clone());
-            let bias = known.unwrap_or_else(|| {
-                let bias = self.seen(layer.reach, bias.clone());
-                biases.push((layer.reach, bias.clone()));
-                bias
-            });
+        for at in 0..self.stack.layers.len() {
             keep(&x);
-            x = self.layer(at, bias, x)?;
+            x = self.layer(at, &bias, x)?;
         }
         keep(&x);
         self.last(x)
@@ -66,11 +61,10 @@ impl Network<'_> {
 
     /// A layer by itself, from its input to its output.
     pub(crate) fn only_layer(self, at: usize, x: Tensor<2>) -> Result<Tensor<2>> {
-        let bias = self.seen(self.stack.layers[at].reach, self.bias()?);
-        self.layer(at, bias, x)
+        self.layer(at, &Bias::new(self.stack, self.pass, self.batch), x)
     }
 
-    fn layer(self, at: usize, bias: Tensor<4>, x: Tensor<2>) -> Result<Tensor<2>> {
+    fn layer(self, at: usize, bias: &Bias<'_>, x: Tensor<2>) -> Result<Tensor<2>> {
         let Self { stack, pass, batch, turns } = self;
         Layer { stack, layer: &stack.layers[at], at, pass, batch, turns }.forward(bias, x)
     }
@@ -83,22 +77,6 @@ impl Network<'_> {
             x = pass.drop(x, STATES, stack.dropout.states);
         }
         Ok(x.reshape([batch.texts, batch.tokens, stack.width]))
-    }
-
-    /// The numbers that all layers add to their scores.
-    fn bias(self) -> Result<Tensor<4>> {
-        let Self { stack, pass, batch, .. } = self;
-        let bias = batch.attention_bias.clone();
-        let Some(table) = &stack.distances else { return Ok(bias) };
-        let buckets = distances::ints(batch.tokens, |distance| table.bucket(distance) as i32, pass.link);
-        let numbers = module::embedding(pass.weights.matrix(&table.name)?, buckets);
-        let numbers = numbers.reshape([2 * batch.tokens, stack.heads.count]).transpose();
-        Ok(distances::between(numbers).unsqueeze::<4>() + bias)
-    }
-
-    /// The bias with that of a layer's reach.
-    fn seen(self, reach: Reach, bias: Tensor<4>) -> Tensor<4> {
-        if reach == Reach::ALL { bias } else { bias + out_of_reach(reach, self.batch.tokens, self.pass.link) }
     }
 
     /// The sum of the tables' vectors, normalized where that is so: `[texts · tokens, width]`.
@@ -146,15 +124,6 @@ fn norm(stack: &Stack, pass: &Pass<'_>, name: &str, x: Tensor<2>) -> Result<Tens
     }
 }
 
-/// Added to the scores of keys that a query does not see: `[1, 1, queries, keys]`.
-fn out_of_reach(reach: Reach, tokens: usize, link: &Link) -> Tensor<4> {
-    let added = |distance: isize| {
-        let most = if distance > 0 { reach.after } else { reach.before };
-        if distance.unsigned_abs() > most { OUT_OF_REACH } else { 0.0 }
-    };
-    distances::between(distances::floats(tokens, added, link)).unsqueeze::<4>()
-}
-
 /// Cosines and sines of the places that texts had until now, on the device, `[places, size / 2]` each.
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<Vec<(Rotary, [Tensor<2>; 2])>>);
@@ -188,7 +157,7 @@ struct Layer<'a> {
 }
 
 impl Layer<'_> {
-    fn forward(&self, bias: Tensor<4>, x: Tensor<2>) -> Result<Tensor<2>> {
+    fn forward(&self, bias: &Bias<'_>, x: Tensor<2>) -> Result<Tensor<2>> {
         let dropout = self.stack.dropout;
         let before = self.stack.order == NormOrder::Before;
         let input = match (&self.layer.attention_norm, before) {
@@ -208,7 +177,7 @@ impl Layer<'_> {
         if before { Ok(x + out) } else { self.norm(name, out + x) }
     }
 
-    fn attention(&self, bias: Tensor<4>, x: Tensor<2>) -> Result<Tensor<2>> {
+    fn attention(&self, bias: &Bias<'_>, x: Tensor<2>) -> Result<Tensor<2>> {
         let HeadSizes { count, shared, size, scale } = self.stack.heads;
         let (queries, keys) = self.stack.heads.widths();
         let mut parts = self.side_by_side(&self.layer.projections, x, &[queries, keys, keys])?.into_iter();
@@ -229,6 +198,36 @@ impl Layer<'_> {
             key = repeat(key, count / shared);
             value = repeat(value, count / shared);
         }
+        let rows = self.batch.texts * self.batch.tokens;
+        let context = self.context(bias, [query, key, value], scale)?;
+        let context = context.swap_dims(1, 2).reshape([rows, queries]);
+        self.linear(&self.layer.attention_output, context)
+    }
+
+    /// Means of the keys' values for all queries, `[texts, heads, tokens, size]` each.
+    fn context(&self, bias: &Bias<'_>, [query, key, value]: [Tensor<4>; 3], scale: f64) -> Result<Tensor<4>> {
+        let tokens = self.batch.tokens;
+        if tokens <= BLOCK {
+            return self.seen(bias, [query, key, value], [&(0..tokens), &(0..tokens)], scale);
+        }
+        let block = |start: usize| {
+            let queries = start..(start + BLOCK).min(tokens);
+            let keys = keys_of(self.layer.reach, &queries, tokens);
+            let part = |of: &Tensor<4>, places: &Range<usize>| of.clone().narrow(2, places.start, places.len());
+            let parts = [part(&query, &queries), part(&key, &keys), part(&value, &keys)];
+            self.seen(bias, parts, [&queries, &keys], scale)
+        };
+        Ok(Tensor::cat((0..tokens).step_by(BLOCK).map(block).collect::<Result<Vec<_>>>()?, 2))
+    }
+
+    /// Means of some keys' values for some queries.
+    fn seen(
+        &self,
+        bias: &Bias<'_>,
+        [mut query, key, value]: [Tensor<4>; 3],
+        [queries, keys]: [&Range<usize>; 2],
+        scale: f64,
+    ) -> Result<Tensor<4>> {
         // Before the product in 16 bits, whose sums may be greater than these can be.
         let (before, after) = if self.pass.products.is_some() { (scale, 1.0) } else { (1.0, scale) };
         if before != 1.0 {
@@ -238,14 +237,9 @@ impl Layer<'_> {
         if after != 1.0 {
             scores = scores.mul_scalar(after);
         }
-        let probabilities = self.pass.drop_attention(
-            activation::softmax(scores + bias, 3),
-            self.site(ATTENTION),
-            self.stack.dropout.attention,
-        );
-        let rows = self.batch.texts * self.batch.tokens;
-        let context = self.pass.multiply(probabilities, value).swap_dims(1, 2).reshape([rows, queries]);
-        self.linear(&self.layer.attention_output, context)
+        let probabilities = activation::softmax(scores + bias.of(self.layer.reach, queries, keys)?, 3);
+        let (site, rate) = (self.site(ATTENTION), self.stack.dropout.attention);
+        Ok(self.pass.multiply(self.pass.drop_attention(probabilities, [queries, keys], site, rate), value))
     }
 
     fn feed_forward(&self, x: Tensor<2>) -> Result<Tensor<2>> {
@@ -324,6 +318,13 @@ impl Layer<'_> {
     fn site(&self, place: u64) -> u64 {
         SITES * (self.at as u64 + 1) + place
     }
+}
+
+/// The keys that some queries reach, with some more, so that blocks begin at multiples of sixteen as texts end at them.
+fn keys_of(reach: Reach, queries: &Range<usize>, tokens: usize) -> Range<usize> {
+    let start = queries.start.saturating_sub(reach.before) / 16 * 16;
+    let end = queries.end.saturating_add(reach.after).min(tokens).next_multiple_of(16).min(tokens);
+    start..end
 }
 
 /// x · Φ(x) = x · (1 + erf(x / √2)) / 2, whose derivative is its own. That of burn's `gelu` is the derivative of the tanh

@@ -1,4 +1,4 @@
-//! The comparison of a device with the processor: matrix products, embeddings, and the gradients of one step.
+//! The comparison of a device with the processor: matrix products, embeddings, the gradients of one step, and the step.
 
 use burn::tensor::{Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
@@ -15,6 +15,7 @@ use crate::{
     models::{Architecture, Model},
     on_device::BurnBackbone,
     parameters::{Gradients, Parameters},
+    resident::AdamwStep,
 };
 
 /// Products `[m, k] · [k, n]`. Many: for each shape a device times several kernels and takes the quickest, so that one
@@ -90,6 +91,15 @@ pub(super) fn compare(
     }) {
         return Ok(());
     }
+    doing("taking a step of the optimizer on the device");
+    let of_gradients = optimizer_step(&mut *cpu, &mut other, batch, expected.1)?;
+    let (expected, found) = (cpu.embed(batch)?, other.embed(batch)?);
+    if !report.check("norm of the gradients: relative error", of_gradients, limits.gradient, |figure| {
+        format!("the norm of the gradients is off by {:.2} %", figure * 100.0)
+    }) || !report.embeddings("embeddings after a step there", &limits, expected.view(), found.view())
+    {
+        return Ok(());
+    }
     // What is copied later, after much was computed, has to arrive as well (cubecl issue 1120).
     doing("encoding texts with weights that were changed");
     other.update(&mut change)?;
@@ -97,6 +107,49 @@ pub(super) fn compare(
     let (expected, found) = (cpu.embed(batch)?, other.embed(batch)?);
     report.embeddings("embeddings after weights changed", &limits, expected.view(), found.view());
     Ok(())
+}
+
+/// Takes one step of AdamW with each, the device's all there, and gives the relative error of its gradients' norm. ε is as
+/// great as a gradient is on average: with a small one, rounding would decide where gradients are nearly zero.
+fn optimizer_step(
+    cpu: &mut dyn Backbone,
+    other: &mut dyn Backbone,
+    batch: &TokenBatch,
+    mut gradients: Gradients,
+) -> Result<f64> {
+    let squares: f64 = gradients.iter().flatten().map(|g| f64::from(*g).powi(2)).sum();
+    let numbers = gradients.iter().map(Vec::len).sum::<usize>().max(1);
+    let eps = (numbers as f32).sqrt().recip();
+    let step = AdamwStep {
+        keep: 0.99,
+        gradient_factor: squares.sqrt().max(f64::MIN_POSITIVE).recip() as f32,
+        follow1: 0.1,
+        beta2: 0.9,
+        follow2: 0.1,
+        root_correction: 0.1f32.sqrt().recip(),
+        eps,
+        step: 0.1,
+    };
+    let zeros = || gradients.iter().map(|gradient| vec![0.0; gradient.len()]).collect::<Vec<_>>();
+    let (mut first, mut second) = (zeros(), zeros());
+    let Some(resident) = other.resident() else { return Ok(0.0) };
+    resident.settle(&|_, _| true, &first, &second, None)?;
+    let (embeddings, tape) = other.embed_tracked(batch, None)?;
+    other.backward(tape, made_up(embeddings.dim()).view(), &mut Gradients::default())?;
+    let Some(resident) = other.resident() else { return Ok(0.0) };
+    let found = resident.gradient_squares()?;
+    resident.step(&vec![step; first.len()], None)?;
+    resident.bring_home(&mut first.clone(), &mut second.clone(), None)?;
+    resident.leave()?;
+    cpu.update(&mut |parameters| {
+        let moments = first.iter_mut().zip(&mut second);
+        for ((parameter, gradient), (first, second)) in parameters.iter_mut().zip(gradients.iter_mut()).zip(moments) {
+            if parameter.trainable {
+                step.run(parameter.values.floats_mut(), gradient, first, second);
+            }
+        }
+    })?;
+    Ok((found.sqrt() - squares.sqrt()).abs() / squares.sqrt().max(f64::MIN_POSITIVE))
 }
 
 /// Another value for every fifth number of every second weight, whether it trains or not.
@@ -173,10 +226,15 @@ fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
 fn step(backbone: &dyn Backbone, batch: &TokenBatch) -> Result<(Array2<f32>, Gradients)> {
     let plain = backbone.embed(batch)?;
     let (tracked, tape) = backbone.embed_tracked(batch, None)?;
-    let at = Array2::from_shape_fn(tracked.dim(), |(i, j)| ((i * 31 + j * 7) as f32 * 0.37).sin());
+    let at = made_up(tracked.dim());
     let mut gradients = Gradients::zeros(backbone.parameters());
     backbone.backward(tape, at.view(), &mut gradients)?;
     Ok((plain, gradients))
+}
+
+/// The made-up loss's gradient at the embeddings.
+fn made_up(shape: (usize, usize)) -> Array2<f32> {
+    Array2::from_shape_fn(shape, |(i, j)| ((i * 31 + j * 7) as f32 * 0.37).sin())
 }
 
 /// Largest 1 - cosine, and largest difference of an element of the normalized rows.

@@ -3,6 +3,8 @@
 // The lints take functions that tests share for code of their own.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests are tests too")]
 
+mod launches;
+mod long_texts;
 mod passes;
 mod precision;
 mod probe;

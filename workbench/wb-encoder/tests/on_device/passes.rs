@@ -35,7 +35,7 @@ fn sizes() -> TransformerSizes {
         num_hidden_layers: 2,
         num_attention_heads: 4,
         intermediate_size: 128,
-        max_position_embeddings: 600,
+        max_position_embeddings: 1_100,
     }
 }
 
@@ -194,6 +194,9 @@ fn check(architecture: fn() -> Architecture, pooling: Pooling, lengths: &[usize]
 /// Lengths of few tokens, around a bucket, and of the longest that are usual.
 const LENGTHS: [&[usize]; 4] = [&[1, 2], &[17, 5, 16], &[128, 100], &[513, 300]];
 
+/// Lengths whose attention is computed in blocks, of which some have keys before and after them out of reach.
+const BLOCKS: &[usize] = &[1_090, 700];
+
 #[test]
 fn a_bert_is_the_processors() {
     LENGTHS.iter().for_each(|lengths| check(bert, Pooling::Mean, lengths));
@@ -201,17 +204,17 @@ fn a_bert_is_the_processors() {
 
 #[test]
 fn a_t5_is_the_processors() {
-    LENGTHS.iter().for_each(|lengths| check(t5, Pooling::WeightedMean, lengths));
+    LENGTHS.into_iter().chain([BLOCKS]).for_each(|lengths| check(t5, Pooling::WeightedMean, lengths));
 }
 
 #[test]
 fn a_qwen3_is_the_processors() {
-    LENGTHS.iter().for_each(|lengths| check(qwen3, Pooling::Last, lengths));
+    LENGTHS.into_iter().chain([BLOCKS]).for_each(|lengths| check(qwen3, Pooling::Last, lengths));
 }
 
 #[test]
 fn a_modern_bert_is_the_processors() {
-    LENGTHS.iter().for_each(|lengths| check(modern_bert, Pooling::Cls, lengths));
+    LENGTHS.into_iter().chain([BLOCKS]).for_each(|lengths| check(modern_bert, Pooling::Cls, lengths));
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn the_cpu_passes_its_own_test() {
     let mut doings = Vec::new();
     let report = probe(DeviceConfig::Cpu, &model, &batch, &mut |what| doings.push(what.to_owned()));
     assert_eq!(report.failure, None, "{report:?}");
-    assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 23));
+    assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 26));
     assert!(report.checks.iter().all(|check| check.passed));
     report.require().unwrap();
     assert_eq!(doings[..2], ["opening the device", "multiplying 16 × 16 matrices"]);

@@ -14,12 +14,13 @@ use wb_core::{
     records::journal::{StepRecord, ValidationRecord},
 };
 use wb_encoder::{
-    Backbone, BurnBackbone, DeviceConfig, Precision, Stop,
+    Backbone, BurnBackbone, DeviceConfig, Folder, LateInteractionConfig, Precision, Stop,
+    similarities::SimilarityConfig,
     train::{Every, Meeting, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, ValidateConfig, train},
 };
 
 use crate::{
-    passes::{VOCAB, bert, model},
+    passes::{VOCAB, bert, model, norm},
     test_device,
 };
 
@@ -59,13 +60,17 @@ pub fn config(precision: Precision) -> TrainConfig {
 
 /// Trains, or goes on.
 pub fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool, config: &TrainConfig) {
+    run_meeting(backbone, folder, resume, config, Meeting::Vectors);
+}
+
+fn run_meeting(backbone: &mut dyn Backbone, folder: &Path, resume: bool, config: &TrainConfig, meeting: Meeting<'_>) {
     let (pairs, stop) = (pairs(), Stop::default());
     let tokenize = |wanted: wb_encoder::train::TokenizeRequest<'_>| tokenize(wanted.text, wanted.side);
     let job = TrainJob {
         pairs: (&pairs).into(),
         validation: &pairs,
         tokenize: &tokenize,
-        meeting: Meeting::Vectors,
+        meeting,
         code: None,
         special_tokens: [0, 0],
         config,
@@ -133,6 +138,37 @@ fn twenty_steps_have_the_losses_of_the_processor() {
     assert!(worst < LOSS, "{worst:.1e} apart: {expected:?}, {found:?}");
     let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
     assert!(mean(&found[10..]) < mean(&found[..5]) - 0.1, "nothing was learned: {found:?}");
+}
+
+/// Late interaction, whose matrix trains on the host while adapters train on the device: the losses of the processor, and
+/// its weights.
+#[test]
+fn late_interaction_trains_on_both_sides() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-bert");
+    let mut folder = Folder::read(&golden).unwrap();
+    let late = LateInteractionConfig { dim: 16, expansion: 4, ..LateInteractionConfig::default() };
+    folder.add_late_interaction(&late, Seed(2), "late").unwrap();
+    folder.attach(&serde_json::from_str(r#"{"rank": 2, "targets": ["query"]}"#).unwrap(), Seed(4)).unwrap();
+    let late = folder.late_interaction.as_ref().unwrap();
+    let config = TrainConfig { similarity: SimilarityConfig::Maxsim, ..config(Precision::Fp32) };
+    let run = |mut backbone: Box<dyn Backbone>| {
+        let place = tempfile::tempdir().unwrap();
+        run_meeting(&mut *backbone, place.path(), false, &config, Meeting::Tokens(late));
+        let weights = |name: &str| backbone.parameters().get(name).unwrap().values.floats().into_owned();
+        let trained = ["late_interaction.weight", "encoder.layer.0.attention.self.query.lora_B.weight"].map(weights);
+        (losses(place.path()), trained)
+    };
+    let (expected, weights) = run(DeviceConfig::Cpu.open().unwrap().open_backbone(folder.model.clone()).unwrap());
+    let device = test_device();
+    let other = BurnBackbone::new(folder.model.clone(), device.burn(), "test device").unwrap();
+    let (found, others) = run(Box::new(other));
+    let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    eprintln!("{}: losses {:.4} to {:.4}, at most {worst:.1e} apart", device.description, found[0], found[19]);
+    assert!(worst < LOSS && found[19] < found[0], "{worst:.1e} apart: {expected:?}, {found:?}");
+    for (a, b) in weights.iter().zip(&others) {
+        let apart = norm(a.iter().zip(b).map(|(a, b)| f64::from(a - b))) / norm(a.iter().map(|a| f64::from(*a)));
+        assert!(apart < 1e-2, "weights are {apart:.1e} apart");
+    }
 }
 
 /// The config with most to remember: with a scaled loss, which overflows in the first steps. In 32 bits where each of the

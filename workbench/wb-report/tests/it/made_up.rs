@@ -82,6 +82,8 @@ impl MadeUp {
             commit: "4f1c2d9e8b7a".into(),
             features: vec!["report".into(), "hub".into()],
             device: "cpu (flex, 2 threads)".into(),
+            same_bytes: true,
+            products: "fp32".into(),
             machine: "linux x86_64, 2 threads".into(),
             seed: 17,
             config: "9d0c4b1f6e2a".repeat(5),

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Shows what wb does on a GPU, in ten minutes, and writes a table for reports/LOG.md.
+#
+#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--small]
+#
+# Needs no network and no Rust: FOLDER (target/cuda/wb-gpu unless told) holds wb and device_bench, which
+# scripts/cuda-build.sh made, and pairs.jsonl, where there is one. Needs Python with PyTorch, transformers,
+# sentence-transformers and PEFT, which are what wb is compared with; `python3` unless WB_PYTHON says more.
+#
+#   1. the self-test, `wb doctor --device D`
+#   2. vectors of random weights of MiniLM's, ModernBERT's and Qwen3's shapes against PyTorch's
+#   3. passes of 256 x 128 and 64 x 512 tokens, and LoRA steps, in bf16 and fp32, beside PyTorch
+#   4. exact search, a million queries in a million documents
+#   5. a training, twice: the same bytes, or how far apart
+#
+# --small shrinks all of it, to try the script itself on a processor or a device of software.
+set -euo pipefail
+
+case "${1:-}" in -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+
+checkout="$(cd "$(dirname "$0")/.." && pwd)"
+device=cuda folder="" seconds=420 small=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --device) device="$2"; shift 2 ;;
+    --wb) folder="$2"; shift 2 ;;
+    --seconds) seconds="$2"; shift 2 ;;
+    --small) small=(--small); shift ;;
+    *) echo "unknown: $1; see scripts/gpu.sh --help" >&2; exit 2 ;;
+  esac
+done
+folder="$(realpath "${folder:-${CARGO_TARGET_DIR:-$checkout/target}/cuda/wb-gpu}")"
+python="${WB_PYTHON:-python3}"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+# Where its own libraries came along, they are looked for here.
+[ -d "$folder/lib" ] && ln -sfn "$folder" /tmp/wb-gpu
+wb="$folder/wb"
+began="$SECONDS"
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
+"$wb" --version
+
+# libdevice, where the toolkit is not at its usual place.
+if [ -z "${CUDA_PATH:-}" ] && [ ! -e /usr/local/cuda/nvvm/libdevice/libdevice.10.bc ]; then
+  found="$("$python" - <<'PY' || true
+import importlib.util, pathlib
+for name in ("nvidia.cuda_nvcc", "nvidia.cu13", "triton.backends.nvidia"):
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        continue
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        hits = sorted(pathlib.Path(place).rglob("libdevice.10.bc"))
+        if hits:
+            print(hits[0])
+            raise SystemExit
+PY
+)"
+  if [ -n "$found" ]; then
+    mkdir -p "$work/cuda/nvvm/libdevice"
+    cp "$found" "$work/cuda/nvvm/libdevice/"
+    export CUDA_PATH="$work/cuda"
+  fi
+fi
+
+echo "--- self-test"
+if "$wb" doctor --device "$device" --limit 150; then doctor=passed; else doctor=FAILED; fi
+echo "--- self-test $doctor, $((SECONDS - began)) s"
+
+# Pairs of the file that came along, else made-up ones; texts for the tokenizers.
+pairs="$folder/pairs.jsonl"
+[ -f "$pairs" ] || pairs="$work/pairs.jsonl"
+"$python" - "$pairs" "$work/texts.jsonl" <<'PY'
+import json, pathlib, random, sys
+pairs, texts = map(pathlib.Path, sys.argv[1:])
+if not pairs.exists():
+    draw = random.Random(7)
+    words = [f"{a}_{b}" for a in ("read", "write", "sort", "find", "parse", "merge", "count", "split") for b in ("file", "line", "tree", "list", "map", "row", "key", "node")]
+    made = []
+    for at in range(320):
+        name, other = draw.sample(words, 2)
+        made.append([f"{name.replace('_', ' ')} by {other.replace('_', ' ')}, variant {at}", f"fn {name}_{at}({other}: &str) -> usize {{ {other}.len() + {at} }}"])
+    pairs.write_text("".join(json.dumps(pair) + "\n" for pair in made))
+rows = [json.loads(line) for line in pairs.read_text().splitlines()]
+texts.write_text("".join(json.dumps(text) + "\n" for row in rows for text in row))
+PY
+
+left=$((seconds - (SECONDS - began)))
+"$python" "$checkout/scripts/gpu/compare.py" --bench "$folder/device_bench" --device "$device" --work "$work" \
+  --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}"
+
+# The same training twice.
+"$python" - "$pairs" "$work/data.jsonl" <<'PY'
+import json, sys
+with open(sys.argv[2], "w") as out:
+    for at, line in enumerate(open(sys.argv[1])):
+        anchor, positive = json.loads(line)[:2]
+        out.write(json.dumps({"id": f"pair-{at}", "anchor": anchor, "positive": positive}) + "\n")
+PY
+steps=200
+[ ${#small[@]} -gt 0 ] && steps=6
+precision=bf16
+case "$device" in cuda*) ;; *) precision=fp32 ;; esac
+cat > "$work/train.yaml" <<YAML
+name: twice
+device: $device
+data:
+  sources:
+    - { jsonl: { path: $work/data.jsonl, fields: { anchor: anchor, positive: positive } } }
+  filter: { min_anchor_chars: 1, min_positive_chars: 1 }
+encoder:
+  model: { pretrained: $work/minilm }
+  lora: {}
+train:
+  max_steps: $steps
+  batch: { pairs: 32 }
+  precision: $precision
+YAML
+for run in one two; do
+  started="$SECONDS"
+  (cd "$work" && "$wb" train train.yaml --runs "$work/$run" > "$work/$run.log" 2>&1) || { tail -n 20 "$work/$run.log"; echo "- The training ended with an error."; exit 1; }
+  echo "- Training $run: $steps steps in $((SECONDS - started)) s, all told."
+done
+"$python" - "$work/one" "$work/two" <<'PY'
+import json, pathlib, sys
+losses = []
+for folder in map(pathlib.Path, sys.argv[1:]):
+    lines = next(folder.rglob("metrics.jsonl")).read_text().splitlines()
+    losses.append([json.loads(line)["loss"] for line in lines])
+weights = [sorted(pathlib.Path(folder).rglob("checkpoints/step-*/weights.safetensors"))[-1].read_bytes() for folder in sys.argv[1:]]
+apart = max(abs(a - b) for a, b in zip(*losses))
+print("- The two trainings " + ("are equal to the last byte." if weights[0] == weights[1] else f"differ: losses by at most {apart:.1e}."))
+PY
+echo "- All of it: $((SECONDS - began)) s; self-test $doctor."
+[ "$doctor" = passed ]

@@ -1,0 +1,48 @@
+//! Memory of long texts, on a device that `WB_TEST_DEVICE` names and that counts it.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use wb_encoder::{Architecture, Backbone, BurnBackbone, Pooling};
+
+use crate::{
+    passes::{batch, model, qwen3},
+    test_device,
+};
+
+/// Tokens of the text: scores of all queries and keys, for four heads, take 268 MB, and attention has several of them.
+const TOKENS: usize = 4096;
+/// Bytes that the device may have taken: scores of a block are 34 MB.
+const MOST: u64 = 400_000_000;
+
+#[test]
+fn a_long_text_needs_no_square_of_its_length() {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "long_texts::a_long_text", "--ignored", "--quiet", "--nocapture"])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success(), "a text of {TOKENS} tokens: {status}");
+}
+
+#[test]
+#[ignore = "run by a_long_text_needs_no_square_of_its_length in a process of its own"]
+fn a_long_text() {
+    let device = test_device();
+    let taken = || device.burn().memory_pool_usage().map(|usage| usage.bytes_reserved);
+    if taken().is_none() {
+        let what = "SKIPPED a_long_text_needs_no_square_of_its_length";
+        let _ = writeln!(std::io::stderr(), "{what}: {} counts no memory", device.description);
+        return;
+    }
+    let Architecture::Qwen(mut config) = qwen3() else { return };
+    config.decoder.sizes.max_position_embeddings = TOKENS;
+    let model = model(Architecture::Qwen(config), Pooling::Last, false);
+    let backbone = BurnBackbone::new(model, device.burn(), "test device").unwrap();
+    drop(backbone.embed(&batch(&[TOKENS])).unwrap());
+    let taken = taken().unwrap();
+    eprintln!("{}: {taken} bytes for a text of {TOKENS} tokens", device.description);
+    assert!(taken <= MOST, "{taken} bytes for a text of {TOKENS} tokens, at most {MOST}");
+}
