@@ -68,7 +68,6 @@ impl Flat {
         queries: &Embeddings,
         k: usize,
     ) -> Result<Vec<Ranking>> {
-        self.check_queries(queries)?;
         let (documents, queries_there) = (self.documents.view(), queries.view());
         let pays = || {
             !self.by_max_sim(queries)
@@ -78,6 +77,7 @@ impl Flat {
         match device.filter(|_| pays()) {
             None => self.search(queries, k),
             Some(mut device) => {
+                self.check_queries(queries)?;
                 let mut keys = vec![Vec::new(); queries.texts()];
                 let places = &mut keys.iter_mut().collect::<Vec<_>>();
                 device_search::search(&mut *device, documents, 0, queries_there, k, places)?;

@@ -109,8 +109,7 @@ impl BurnBackbone {
     /// Brings the weights to the device again, but for those that are there as they are, of which there are none where
     /// `products` is not what it was.
     fn upload(&mut self, anew: bool, products: Option<Products>) -> Result<()> {
-        let mut lives = vec![false; self.parameters.len()];
-        self.residence.iter().flat_map(Residence::places).for_each(|at| lives[at] = true);
+        let lives = self.residence.as_ref().map(|residence| residence.lives(self.parameters.len())).unwrap_or_default();
         let there = (!anew).then_some((&self.weights, lives.as_slice()));
         let reads = |name: &str| self.network.contains(name) || lora::is_adapter(name);
         let upload = || Weights::upload(&self.parameters, &self.link, &reads, there, products.as_ref());

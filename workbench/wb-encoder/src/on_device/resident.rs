@@ -61,7 +61,8 @@ impl Residence {
         weights: &Weights,
         link: &Link,
         alike: &dyn Fn(usize, usize) -> bool,
-        state: [Option<&[Vec<f32>]>; 3],
+        [first, second]: [&[Vec<f32>]; 2],
+        average: Option<&[Vec<f32>]>,
     ) -> Self {
         let mut groups: Vec<Vec<Member>> = Vec::new();
         for (at, parameter) in parameters.iter().enumerate().filter(|(at, p)| p.trainable && weights.has(*at)) {
@@ -85,17 +86,17 @@ impl Residence {
             };
             let of_state = |values: &[Vec<f32>]| join(&|at| values[at].clone());
             let weights = join(&|at| parameters.at(at).values.floats().into_owned());
-            let [first, second, average] = state.map(|values| values.map(of_state));
-            let zeros = || weights.zeros_like();
-            let (first, second) = (first.unwrap_or_else(zeros), second.unwrap_or_else(zeros));
+            let (first, second, average) = (of_state(first), of_state(second), average.map(of_state));
             Bucket { members, rest, weights, first, second, average, gradients: None }
         };
         Self { buckets: groups.into_iter().map(bucket).collect(), sums: Mutex::default() }
     }
 
-    /// Places of the weights that live there.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
-        self.buckets.iter().flat_map(|bucket| &bucket.members).map(|member| member.at)
+    /// True for each of so many parameters that lives there.
+    pub(super) fn lives(&self, parameters: usize) -> Vec<bool> {
+        let mut lives = vec![false; parameters];
+        self.buckets.iter().flat_map(|bucket| &bucket.members).for_each(|member| lives[member.at] = true);
+        lives
     }
 
     /// Puts the weights as they are into the network.
@@ -195,13 +196,12 @@ impl Resident for BurnBackbone {
         average: Option<&[Vec<f32>]>,
     ) -> Result<Vec<bool>> {
         let residence = guarded(self.link.name(), || {
-            let state = [Some(first), Some(second), average];
-            let residence = Residence::new(&self.parameters, &self.weights, &self.link, alike, state);
+            let moments = [first, second];
+            let residence = Residence::new(&self.parameters, &self.weights, &self.link, alike, moments, average);
             residence.show(&mut self.weights);
             Ok(residence)
         })?;
-        let mut lives = vec![false; self.parameters.len()];
-        residence.places().for_each(|at| lives[at] = true);
+        let lives = residence.lives(self.parameters.len());
         self.residence = Some(residence);
         Ok(lives)
     }
