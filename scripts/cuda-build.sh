@@ -23,11 +23,14 @@ mkdir -p "$own" "$out/lib"
 # The bundler of LLVM asks this folder's llvm-config, and fetches nothing where it is marked as installed.
 version="$(sed -n '/^name = "tracel-llvm-bundler"$/{n;s/^version = "\(.*\)"$/\1/p}' Cargo.lock)"
 llvm="$own/data/tracel/tracel-llvm-$version"
-mkdir -p "$llvm/bin"
-touch "$llvm/.tracel-llvm-installed"
-# shellcheck disable=SC2016 # Written as it stands.
-printf '#!/bin/sh\n/usr/bin/llvm-config-23 "$@" | sed -E "s#/usr/lib/[a-z0-9_-]+/lib([A-Za-z0-9_]+)\\.so#-l\\1#g"\n' > "$llvm/bin/llvm-config"
-chmod +x "$llvm/bin/llvm-config"
+# Made once: what depends on LLVM is compiled again whenever these files are younger.
+if [ ! -e "$llvm/.tracel-llvm-installed" ]; then
+  mkdir -p "$llvm/bin"
+  # shellcheck disable=SC2016 # Written as it stands.
+  printf '#!/bin/sh\n/usr/bin/llvm-config-23 "$@" | sed -E "s#/usr/lib/[a-z0-9_-]+/lib([A-Za-z0-9_]+)\\.so#-l\\1#g"\n' > "$llvm/bin/llvm-config"
+  chmod +x "$llvm/bin/llvm-config"
+  touch "$llvm/.tracel-llvm-installed"
+fi
 
 cargo fetch --quiet
 toolchain="$(rustc --print sysroot)"
@@ -37,8 +40,8 @@ home="${CARGO_HOME:-$HOME/.cargo}"
 # shellcheck disable=SC2016 # For the shell in there.
 pack='
   set -eu
-  cargo build --release --offline -p wb --bin wb --features cuda
-  cargo build --release --offline -p wb-pipeline --example device_bench --features cuda
+  # Together, so that both have the same features.
+  cargo build --release --offline -p wb -p wb-pipeline --bin wb --example device_bench --features wb/cuda
   loader="$(basename "$(ldd "$CARGO_TARGET_DIR/release/wb" | sed -n "s#^[[:space:]]*\(/lib[^ ]*ld-linux[^ ]*\).*#\1#p")")"
   for program in wb examples/device_bench; do
     made="$OUT/$(basename "$program")"

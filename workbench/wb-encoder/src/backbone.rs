@@ -64,6 +64,11 @@ pub trait Backbone: Send + Sync {
         None
     }
 
+    /// Counts of what its passes have computed; none where nothing is padded.
+    fn padding(&self) -> Option<Padding> {
+        None
+    }
+
     /// Its device, as a help to search vectors; none for the processor.
     fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
         None
@@ -115,6 +120,31 @@ pub trait Backbone: Send + Sync {
     /// or at both. Takes the tape of either tracked pass.
     fn backward_tokens(&self, _tape: BackboneTape, _at: Upstream<'_>, _gradients: &mut Gradients) -> Result<()> {
         Err(no_token_states())
+    }
+}
+
+/// Tokens that passes have computed, and places beside shorter texts that were computed for nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Padding {
+    /// Tokens of texts.
+    pub tokens: u64,
+    /// Places without one.
+    pub padding: u64,
+}
+
+impl Padding {
+    /// Share of all places that were computed for nothing.
+    pub fn share(self) -> f64 {
+        self.padding as f64 / (self.tokens + self.padding).max(1) as f64
+    }
+}
+
+impl std::iter::Sum for Padding {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            tokens: sum.tokens + one.tokens,
+            padding: sum.padding + one.padding,
+        })
     }
 }
 

@@ -4,13 +4,38 @@ use std::fmt::Display;
 
 pub use wb_core::{Error, Result};
 
-/// The words of an error of a device, without the device's name.
-pub(crate) struct DeviceFailure(pub String);
+/// An error of a device: its words without the device's name, and whether its memory ran out.
+pub(crate) struct DeviceFailure {
+    pub words: String,
+    pub out_of_memory: bool,
+}
 
 /// A device that this build or machine lacks, or that computes wrongly.
 pub(crate) fn cannot_use(device: impl Display, message: impl Into<String>) -> Error {
-    let message = message.into();
-    Error::failed(format!("cannot use device `{device}`: {message}")).of_kind(DeviceFailure(message))
+    device_error(device, message.into(), false)
+}
+
+/// Work that failed on a device, in the words of its library.
+pub(crate) fn failed_on(device: impl Display, doing: &str, words: &str) -> Error {
+    let refuses = |line: &&str| OUT_OF_MEMORY.iter().any(|refused| line.to_lowercase().contains(refused));
+    match words.lines().find(refuses) {
+        Some(line) => device_error(device, format!("its memory ran out: {}", line.trim()), true)
+            .with_hint("shorter texts (encoder.max_tokens), or device=cpu"),
+        None => device_error(device, format!("{doing}: {}", words.trim()), false).with_hint("run with device=cpu"),
+    }
+}
+
+/// True where a device's memory ran out. What was there before still is, and less may fit.
+pub(crate) fn is_out_of_memory(error: &Error) -> bool {
+    error.kind::<DeviceFailure>().is_some_and(|failure| failure.out_of_memory)
+}
+
+/// Words by which CubeCL and wgpu refuse an allocation; they give no number to tell it by.
+const OUT_OF_MEMORY: [&str; 4] =
+    ["out of device memory", "out-of-memory", "out of memory", "can't allocate buffer of size"];
+
+fn device_error(device: impl Display, words: String, out_of_memory: bool) -> Error {
+    Error::failed(format!("cannot use device `{device}`: {words}")).of_kind(DeviceFailure { words, out_of_memory })
 }
 
 /// Refuses a value of a config, unless it is `fine`.

@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 use wb_core::GroupMaxima;
 
 use crate::{
-    backbone::{Backbone, BackboneTape, Dropout, Upstream},
+    backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream},
     batch::TokenBatch,
     error::{Error, Result},
     parameters::{Gradients, Parameters},
@@ -108,6 +108,10 @@ impl Backbone for SeveralBackbones {
 
     fn set_precision(&mut self, precision: Precision) -> Result<()> {
         self.list.iter_mut().try_for_each(|backbone| backbone.set_precision(precision))
+    }
+
+    fn padding(&self) -> Option<Padding> {
+        self.list.iter().map(|backbone| backbone.padding()).sum()
     }
 
     /// Help of the first device.

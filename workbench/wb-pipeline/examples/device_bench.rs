@@ -3,11 +3,11 @@
 //! - `vectors TEXTS TOKENS PRECISION FILE` writes pooled vectors as little-endian 32-bit floats.
 //! - `encode TEXTS TOKENS PRECISION` prints the seconds of one pass.
 //! - `train PAIRS TOKENS PRECISION` prints the seconds of one step of adapters of rank 8 on all linear layers, dropout
-//!   0.1, MNRL with scale 20, AdamW; everything on the device. Then the loss.
+//!   0.1, MNRL with scale 20, AdamW; everything on the device. Then the loss. `train-whole` trains all weights.
 //! - `search QUERIES DOCUMENTS DIM K` prints the seconds of exact search, and how many of 100 queries found what they find
 //!   on the processor.
 //!
-//! Texts are made of token ids without a tokenizer, the same as in `scripts/gpu/peer.py`. PRECISION is `fp32`, `bf16` or
+//! Texts are made of token ids without a tokenizer, the same as in `scripts/gpu/peer.py` where the model has 7,010 or more. PRECISION is `fp32`, `bf16` or
 //! `f16`; what the device has not is answered by `refused`. Prints `ready` and the device when the model is there.
 #![allow(clippy::print_stdout, reason = "the seconds are the output")]
 
@@ -53,7 +53,8 @@ fn main() -> Result<()> {
                 let vectors = bench.encode(&device, [texts, tokens], precision)?;
                 vectors.map(|_| format!("{:.6}", start.elapsed().as_secs_f64()))
             }
-            ["train", pairs, tokens, precision] => bench.train(&device, [pairs, tokens], precision)?,
+            ["train", pairs, tokens, precision] => bench.train(&device, [pairs, tokens], (precision, true))?,
+            ["train-whole", pairs, tokens, precision] => bench.train(&device, [pairs, tokens], (precision, false))?,
             ["search", queries, documents, dim, k] => {
                 let maxima = DeviceMaxima::new(device.burn(), &device.description);
                 Some(search(maxima, [queries, documents, dim, k].map(str::parse))?)
@@ -72,11 +73,12 @@ struct Bench {
     training: Option<Training>,
 }
 
-/// Adapters in training, in one precision.
+/// Adapters or all weights in training, in one precision.
 struct Training {
     encoder: BiEncoder,
     state: TrainState,
     precision: String,
+    adapters: bool,
     steps: u64,
 }
 
@@ -97,29 +99,37 @@ impl Bench {
         if !set(encoder, precision)? {
             return Ok(None);
         }
-        let batch = made_up(texts.parse()?, tokens.parse()?, 0);
+        let batch = made_up(encoder, [texts.parse()?, tokens.parse()?], 0);
         Ok(Some(encoder.backbone().embed(&batch)?))
     }
 
-    fn train(&mut self, device: &OpenDevice, [pairs, tokens]: [&str; 2], precision: &str) -> Result<Option<String>> {
+    fn train(
+        &mut self,
+        device: &OpenDevice,
+        [pairs, tokens]: [&str; 2],
+        (precision, adapters): (&str, bool),
+    ) -> Result<Option<String>> {
         self.encoder = None;
-        if self.training.as_ref().is_none_or(|training| training.precision != precision) {
+        let fits = |training: &Training| training.precision == precision && training.adapters == adapters;
+        if !self.training.as_ref().is_some_and(fits) {
             self.training = None;
             let mut folder = Folder::read(Path::new(&self.model))?;
-            let lora: LoraConfig = serde_json::from_str(r#"{"rank": 8, "dropout": 0.1, "targets": "all-linear"}"#)?;
-            folder.attach(&lora, Seed(42))?;
+            if adapters {
+                let lora: LoraConfig = serde_json::from_str(r#"{"rank": 8, "dropout": 0.1, "targets": "all-linear"}"#)?;
+                folder.attach(&lora, Seed(42))?;
+            }
             let mut encoder = BiEncoder::open(folder, device)?;
             if !set(&mut encoder, precision)? {
                 return Ok(None);
             }
             let mut state = TrainState::new(&TrainConfig::default(), encoder.backbone().parameters())?;
             state.settle(encoder.backbone_mut())?;
-            self.training = Some(Training { encoder, state, precision: precision.to_owned(), steps: 0 });
+            self.training = Some(Training { encoder, state, precision: precision.to_owned(), adapters, steps: 0 });
         }
         let Some(Training { encoder, state, steps, .. }) = &mut self.training else { return Ok(None) };
         let pairs: usize = pairs.parse()?;
         let labels = Labels::distinct(pairs, 0);
-        let tokens = made_up(2 * pairs, tokens.parse()?, *steps as usize);
+        let tokens = made_up(encoder, [2 * pairs, tokens.parse()?], *steps as usize);
         let batch = TrainBatch { pairs: (0..pairs as u32).collect(), tokens, labels };
         let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &LossConfig::default());
         let options = StepOptions {
@@ -150,9 +160,11 @@ fn set(encoder: &mut BiEncoder, precision: &str) -> Result<bool> {
     }
 }
 
-/// Texts of so many tokens: token `j` of text `i` is 10 + (7,919·i + 104,729·j) mod 7,000, as in `peer.py`.
-fn made_up(texts: usize, tokens: usize, shift: usize) -> TokenBatch {
-    let token = |i: usize, j: usize| (10 + (7919 * (i + shift) + 104_729 * j) % 7000) as u32;
+/// Texts of so many tokens: token `j` of text `i` is 10 + (7,919·i + 104,729·j) mod 7,000, as in `peer.py`; less than 7,000
+/// where the model has not so many.
+fn made_up(encoder: &BiEncoder, [texts, tokens]: [usize; 2], shift: usize) -> TokenBatch {
+    let different = (encoder.settings().model.architecture.vocab_size() - 10).min(7000);
+    let token = |i: usize, j: usize| (10 + (7919 * (i + shift) + 104_729 * j) % different) as u32;
     let texts: Vec<Vec<u32>> = (0..texts).map(|i| (0..tokens).map(|j| token(i, j)).collect()).collect();
     TokenBatch::new(texts.iter().map(Vec::as_slice))
 }

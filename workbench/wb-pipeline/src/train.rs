@@ -180,9 +180,14 @@ pub fn encoder(
     if outcome.stopped {
         return Ok((Trained::Stopped(outcome), untrained));
     }
+    let padding = outcome.padding.map(|share| format!(", {:.0} % of all that was computed padding", 100.0 * share));
     output::note(format!(
-        "trained {} steps at {:.0} pairs/s; best validation MRR {:.4} at step {}",
-        outcome.steps, outcome.pairs_per_second, outcome.best_mrr, outcome.best_step
+        "trained {} steps at {:.0} pairs/s{}; best validation MRR {:.4} at step {}",
+        outcome.steps,
+        outcome.pairs_per_second,
+        padding.unwrap_or_default(),
+        outcome.best_mrr,
+        outcome.best_step
     ));
     encoder.write(&run.dir.encoder())?;
     run.stages.done("train", run.inputs.all.clone())?;

@@ -94,6 +94,7 @@ mod tests {
             grad_norm: 1.0,
             loss_scale: None,
             skipped: false,
+            micro_tokens: None,
             pairs: 8,
             tokens: 80,
         };

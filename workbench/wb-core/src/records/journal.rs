@@ -28,6 +28,9 @@ pub struct StepRecord {
     /// True where gradients overflowed and the step changed no weight.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
+    /// Most tokens of a part of the batch, where a device's memory has run out; none where the config alone says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_tokens: Option<u64>,
     /// Pairs in the batch.
     pub pairs: u64,
     /// Tokens in the batch without padding.

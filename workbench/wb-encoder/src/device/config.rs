@@ -32,6 +32,8 @@ pub enum DeviceConfig {
     Vulkan(KernelSettings),
     /// A GPU through whatever this machine offers.
     Wgpu(KernelSettings),
+    /// GPUs' kernels on the processor, as a device of tests: known by name to builds with the feature `cubecl` alone.
+    Cubecl,
 }
 
 /// Names that can be written, for messages.
@@ -49,13 +51,14 @@ impl DeviceConfig {
             Self::Metal(_) => "metal".into(),
             Self::Vulkan(_) => "vulkan".into(),
             Self::Wgpu(_) => "wgpu".into(),
+            Self::Cubecl => "cubecl".into(),
         }
     }
 
     /// Settings of its kernels; none where it has no such kernels.
     pub fn kernels(self) -> Option<KernelSettings> {
         match self {
-            Self::Auto | Self::Cpu => None,
+            Self::Auto | Self::Cpu | Self::Cubecl => None,
             Self::Cuda(_, kernels) | Self::Metal(kernels) | Self::Vulkan(kernels) | Self::Wgpu(kernels) => {
                 Some(kernels)
             }
@@ -65,7 +68,7 @@ impl DeviceConfig {
     /// Gives the same device other settings, where it has any.
     pub fn with_kernels(self, settings: KernelSettings) -> Self {
         match self {
-            Self::Auto | Self::Cpu => self,
+            Self::Auto | Self::Cpu | Self::Cubecl => self,
             Self::Cuda(number, _) => Self::Cuda(number, settings),
             Self::Metal(_) => Self::Metal(settings),
             Self::Vulkan(_) => Self::Vulkan(settings),
@@ -79,7 +82,7 @@ impl DeviceConfig {
         match self {
             Self::Cpu => true,
             Self::Auto | Self::Cuda(..) => false,
-            Self::Metal(_) | Self::Vulkan(_) | Self::Wgpu(_) => !cfg!(feature = "autotune"),
+            Self::Metal(_) | Self::Vulkan(_) | Self::Wgpu(_) | Self::Cubecl => !cfg!(feature = "autotune"),
         }
     }
 
@@ -101,6 +104,9 @@ impl DeviceConfig {
         let usual = KernelSettings::default();
         let by_name =
             [Self::Auto, Self::Cpu, Self::Cuda(0, usual), Self::Metal(usual), Self::Vulkan(usual), Self::Wgpu(usual)];
+        if cfg!(feature = "cubecl") && name == "cubecl" {
+            return Ok(Self::Cubecl);
+        }
         if let Some(device) = by_name.into_iter().find(|device| device.name() == name) {
             return Ok(device);
         }

@@ -21,7 +21,7 @@ pub use devices::Devices;
 use crate::on_device::BurnBackbone;
 use crate::{
     backbone::Backbone,
-    error::{Error, Result, cannot_use},
+    error::{Error, Result, cannot_use, failed_on},
     kernel_settings::KernelSettings,
     models::Model,
     native,
@@ -79,6 +79,7 @@ impl DeviceConfig {
     fn is_compiled(self) -> bool {
         match self {
             Self::Auto | Self::Cpu => true,
+            Self::Cubecl => cfg!(feature = "cubecl"),
             Self::Cuda(..) => cfg!(feature = "cuda"),
             Self::Metal(_) => cfg!(feature = "metal"),
             Self::Vulkan(_) => cfg!(feature = "vulkan"),
@@ -185,6 +186,8 @@ impl DeviceConfig {
             Self::Vulkan(_) => Device::enumerate(DeviceType::Vulkan).into_vec(),
             #[cfg(feature = "wgpu")]
             Self::Wgpu(_) => Device::enumerate(DeviceType::Wgpu).into_vec(),
+            #[cfg(feature = "cubecl")]
+            Self::Cubecl => vec![Device::cpu()],
             _ => Vec::new(),
         }
     }
@@ -199,6 +202,8 @@ impl DeviceConfig {
             Self::Vulkan(_) => Device::vulkan(burn::tensor::DeviceKind::DefaultDevice),
             #[cfg(feature = "wgpu")]
             Self::Wgpu(_) => Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
+            #[cfg(feature = "cubecl")]
+            Self::Cubecl => Device::cpu(),
             _ => Device::flex(),
         }
     }
@@ -212,12 +217,12 @@ fn is_hardware(device: &Device) -> bool {
 }
 
 /// Opens a device and reads its own name.
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
+#[cfg(any(feature = "cuda", feature = "wgpu", feature = "cubecl"))]
 fn name(device: &Device) -> String {
     device.identity().map_or_else(|| format!("{device:?}"), |identity| identity.name)
 }
 
-#[cfg(all(feature = "burn", not(any(feature = "cuda", feature = "wgpu"))))]
+#[cfg(all(feature = "burn", not(any(feature = "cuda", feature = "wgpu", feature = "cubecl"))))]
 fn name(device: &Device) -> String {
     format!("{device:?}")
 }
@@ -283,8 +288,7 @@ pub(crate) fn guarded<T>(device: &str, work: impl FnOnce() -> Result<T>) -> Resu
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(cannot_use(device, format!("it failed: {}", text.as_deref().unwrap_or("for an unknown reason").trim()))
-            .with_hint("run with device=cpu"))
+        Err(failed_on(device, "it failed", text.as_deref().unwrap_or("for an unknown reason")))
     })
 }
 

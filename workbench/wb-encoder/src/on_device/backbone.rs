@@ -1,8 +1,11 @@
 //! A model computed by burn on any of its devices.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
-use burn::tensor::{Device, FloatDType, Tensor};
+use burn::tensor::{Device, Tensor};
 use ndarray::Array2;
 use wb_core::GroupMaxima;
 
@@ -19,11 +22,11 @@ use super::{
     weights::{Products, Weights},
 };
 use crate::{
-    backbone::{Backbone, BackboneTape, Dropout, Upstream, no_layers},
+    backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream, no_layers},
     batch::TokenBatch,
     device::guarded,
-    error::Result,
-    lora::{self, Adapter},
+    error::{Result, is_out_of_memory},
+    lora::Adapter,
     models::{Architecture, Model, Stack},
     parameters::{Gradients, Parameters},
     pooling::Pooling,
@@ -32,8 +35,8 @@ use crate::{
     stop::Stop,
 };
 
-/// Tokens computed at once, padding included: bounds the memory of a pass.
-const BUDGET: usize = 8192;
+/// Tokens computed at once, padding included, until the memory of the device turns out to be too small for them.
+const BUDGET: usize = 16_384;
 
 /// A model on a burn device.
 pub struct BurnBackbone {
@@ -46,6 +49,8 @@ pub struct BurnBackbone {
     pub(super) weights: Weights,
     pub(super) link: Link,
     turns: Turns,
+    /// Tokens computed at once, padding included: bounds the memory of a pass that keeps nothing.
+    budget: AtomicUsize,
     stop: Stop,
     /// True where a tracked pass keeps the inputs of layers alone; only with a network.
     checkpointing: bool,
@@ -81,8 +86,7 @@ impl BurnBackbone {
     pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
         let link = Link::new(device, name);
         let network: HashSet<String> = model.architecture.weights().into_iter().map(|spec| spec.name).collect();
-        let reads = |name: &str| network.contains(name) || lora::is_adapter(name);
-        let weights = guarded(name, || Weights::upload(&model.parameters, &link, &reads, None, None))?;
+        let weights = guarded(name, || Weights::upload(&model.parameters, &link, &network, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         Ok(Self {
             stack: architecture.stack(),
@@ -93,6 +97,7 @@ impl BurnBackbone {
             weights,
             link,
             turns: Turns::default(),
+            budget: AtomicUsize::new(BUDGET),
             stop: Stop::default(),
             checkpointing: false,
             products: None,
@@ -111,8 +116,7 @@ impl BurnBackbone {
     fn upload(&mut self, anew: bool, products: Option<Products>) -> Result<()> {
         let lives = self.residence.as_ref().map(|residence| residence.lives(self.parameters.len())).unwrap_or_default();
         let there = (!anew).then_some((&self.weights, lives.as_slice()));
-        let reads = |name: &str| self.network.contains(name) || lora::is_adapter(name);
-        let upload = || Weights::upload(&self.parameters, &self.link, &reads, there, products.as_ref());
+        let upload = || Weights::upload(&self.parameters, &self.link, &self.network, there, products.as_ref());
         self.weights = guarded(self.link.name(), upload)?;
         self.products = products;
         Ok(())
@@ -168,14 +172,28 @@ impl BurnBackbone {
         dropout: Option<Dropout>,
         keep: bool,
     ) -> impl Iterator<Item = Result<GroupGraph>> + 'a {
-        groups(batch, BUDGET).into_iter().map(move |group| {
+        groups(batch, self.budget.load(Ordering::Relaxed)).into_iter().map(move |group| {
             self.stop.check()?;
             self.forward(batch, group, weights, dropout, keep)
         })
     }
 
-    /// The pass without gradients. Of each group only what is wanted stays on the device until all are read back.
+    /// The pass without gradients, in smaller groups from now on where the device's memory runs out.
     fn plain(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
+        loop {
+            let budget = self.budget.load(Ordering::Relaxed);
+            match guarded(self.link.name(), || self.plain_at_once(batch, wanted)) {
+                // A group is one text at least.
+                Err(error) if is_out_of_memory(&error) && budget > batch.longest() => {
+                    self.budget.store(budget / 2, Ordering::Relaxed);
+                }
+                found => return found,
+            }
+        }
+    }
+
+    /// Of each group only what is wanted stays on the device until all are read back.
+    fn plain_at_once(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
         let mut results = Results::new(wanted);
         for graph in self.launch(batch, &self.weights, None, false) {
             let GroupGraph { texts, embeddings, states, .. } = graph?;
@@ -286,22 +304,7 @@ impl Backbone for BurnBackbone {
     }
 
     fn set_precision(&mut self, precision: Precision) -> Result<()> {
-        let float = match precision {
-            Precision::Fp32 => None,
-            Precision::Bf16 => Some(FloatDType::BF16),
-            Precision::F16 => Some(FloatDType::F16),
-        };
-        let products = match (float, &self.stack) {
-            (None, _) => None,
-            (Some(_), None) => return Err(precision.refused("this encoder", "it is no transformer")),
-            (Some(float), Some(_)) if !self.link.device().supports_dtype(float) => {
-                return Err(precision.refused(self.link.name(), "the device has no such numbers"));
-            }
-            (Some(float), Some(stack)) => {
-                let layers = stack.layers.iter().flat_map(|layer| layer.linear()).map(|layer| layer.name.clone());
-                Some(Products { float, layers: layers.collect() })
-            }
-        };
+        let products = Products::of(precision, self.stack.as_ref(), &self.link)?;
         let float = |products: &Option<Products>| products.as_ref().map(|products| products.float);
         if float(&products) == float(&self.products) {
             return Ok(());
@@ -313,6 +316,10 @@ impl Backbone for BurnBackbone {
         Some(self)
     }
 
+    fn padding(&self) -> Option<Padding> {
+        Some(self.link.padding())
+    }
+
     fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
         Some(Box::new(DeviceMaxima::new(self.link.device(), self.link.name())))
     }
@@ -322,7 +329,7 @@ impl Backbone for BurnBackbone {
     }
 
     fn embed(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
-        guarded(self.link.name(), || Ok(self.plain(batch, Wanted { embeddings: true, states: false })?.0))
+        Ok(self.plain(batch, Wanted { embeddings: true, states: false })?.0)
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
@@ -337,7 +344,7 @@ impl Backbone for BurnBackbone {
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
-        guarded(self.link.name(), || Ok(self.plain(batch, Wanted { embeddings: false, states: true })?.1))
+        Ok(self.plain(batch, Wanted { embeddings: false, states: true })?.1)
     }
 
     fn embed_tokens_tracked(

@@ -9,6 +9,9 @@ use crate::{batch::TokenBatch, error::Result, pooling::Pooling};
 /// and none that some of them compute wrongly (burn issue 5352).
 const BUCKET: usize = 16;
 
+/// Cost of a group beside its tokens, in tokens: a layer launches as many kernels for few as for many.
+const GROUP: usize = 2048;
+
 /// Added to attention scores of padding: exp of it is 0 in single precision.
 const MASKED: f32 = -1e9;
 
@@ -58,6 +61,7 @@ impl Padded {
             }
             row.iter_mut().zip(*text).for_each(|(to, id)| *to = *id as i32);
         }
+        link.count_places(n * tokens, texts.iter().map(|text| text.len()).sum());
         // What follows from the lengths is made where it is needed, and does not cross.
         let lengths = link.floats(texts.iter().map(|text| text.len() as f32).collect(), [n, 1, 1]);
         let keys = link.floats(keys.iter().map(|keys| *keys as f32).collect(), [n, 1, 1]);
@@ -123,24 +127,35 @@ impl Padded {
     }
 }
 
-/// Splits a batch into groups of texts of similar length, each of at most `budget` tokens with padding (or one text):
-/// positions in the batch, longest texts first. No text is padded to more than twice its own bucket.
+/// Splits a batch into groups of texts of similar length, each of at most `budget` tokens with padding (or one text), so
+/// that padding and groups together cost the least: positions in the batch, longest texts first.
 pub(crate) fn groups(batch: &TokenBatch, budget: usize) -> Vec<Vec<usize>> {
     let length = |at: usize| batch.offsets()[at + 1] - batch.offsets()[at];
-    let bucket = |at: usize| length(at).next_multiple_of(BUCKET).max(BUCKET);
     let mut order: Vec<usize> = (0..batch.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(length(*at)), *at));
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut padded = 0;
-    for at in order {
-        match groups.last_mut() {
-            Some(group) if (group.len() + 1) * padded <= budget && padded <= 2 * bucket(at) => group.push(at),
-            _ => {
-                padded = bucket(at);
-                groups.push(vec![at]);
+    let padded: Vec<usize> = order.iter().map(|at| length(*at).next_multiple_of(BUCKET).max(BUCKET)).collect();
+    // The least cost of the first so many texts, and the place at which the last of their groups begins.
+    let mut least = vec![(usize::MAX, 0); order.len() + 1];
+    least[0].0 = 0;
+    for start in 0..order.len() {
+        let cost = least[start].0;
+        if cost == usize::MAX {
+            continue;
+        }
+        let most = (budget / padded[start]).clamp(1, order.len() - start);
+        // A group ends where texts become shorter, or where it is full.
+        for end in (start + 1..=start + most).filter(|end| *end == start + most || padded[*end] < padded[end - 1]) {
+            let cost = cost + padded[start] * (end - start) + GROUP;
+            if cost < least[end].0 {
+                least[end] = (cost, start);
             }
         }
     }
+    let mut groups = Vec::new();
+    while !order.is_empty() {
+        groups.push(order.split_off(least[order.len()].1));
+    }
+    groups.reverse();
     groups
 }
 
@@ -148,15 +163,53 @@ pub(crate) fn groups(batch: &TokenBatch, budget: usize) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
+    fn texts(lengths: &[usize]) -> TokenBatch {
+        let texts: Vec<Vec<u32>> = lengths.iter().map(|n| vec![1; *n]).collect();
+        TokenBatch::new(texts.iter().map(Vec::as_slice))
+    }
+
+    /// Padded tokens of groups, and their number.
+    fn cost(batch: &TokenBatch, groups: &[Vec<usize>]) -> (usize, usize) {
+        let padded = |group: &Vec<usize>| {
+            let longest = group.iter().map(|at| batch.text(*at).len()).max().unwrap();
+            longest.next_multiple_of(BUCKET).max(BUCKET) * group.len()
+        };
+        (groups.iter().map(padded).sum(), groups.len())
+    }
+
     #[test]
     fn groups_hold_every_text_once_and_keep_the_budget() {
-        let lengths = [3usize, 40, 17, 0, 100, 16, 33, 5];
-        let texts: Vec<Vec<u32>> = lengths.iter().map(|n| vec![1; *n]).collect();
-        let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
-        let groups = super::groups(&batch, 100);
-        // 100 alone (112 padded); 40 and 33 at 48 each; 17 at 32, then 16, 5 make three; 3 and 0 at 16.
-        assert_eq!(groups, [vec![4], vec![1, 6], vec![2, 5, 7], vec![0, 3]]);
-        // With room for all: 112, and 48 is less than half of it; 32 and 16 stand by each other.
-        assert_eq!(super::groups(&batch, 10_000), [vec![4], vec![1, 6, 2], vec![5, 7, 0, 3]]);
+        let batch = texts(&[3, 40, 17, 0, 100, 16, 33, 5]);
+        // 100 alone (112 padded); 40 and 33 at 48 each; 17 at 32; then four at 16.
+        assert_eq!(groups(&batch, 100), [vec![4], vec![1, 6], vec![2], vec![5, 7, 0, 3]]);
+        // With room for all, one group costs the least.
+        assert_eq!(groups(&batch, 10_000), [[4, 1, 6, 2, 5, 7, 0, 3]]);
+        assert!(groups(&texts(&[]), 100).is_empty());
+        // Many short texts do not stand beside few long ones.
+        let lengths: Vec<usize> = (0..60).map(|at| if at < 10 { 500 } else { 10 }).collect();
+        assert_eq!(cost(&texts(&lengths), &groups(&texts(&lengths), 16_384)), (10 * 512 + 50 * 16, 2));
+    }
+
+    /// Every way to cut ten sorted texts costs as much or more.
+    #[test]
+    fn groups_cost_the_least() {
+        for seed in 0..20usize {
+            let lengths: Vec<usize> = (0..10).map(|at| (seed * 37 + at * at * 101) % 700).collect();
+            let batch = texts(&lengths);
+            let parts = groups(&batch, 1 << 20);
+            let order: Vec<usize> = parts.concat();
+            let in_all = |(padded, groups): (usize, usize)| padded + groups * GROUP;
+            let cuts = (0..512u32).map(|cuts| {
+                let mut groups = vec![vec![order[0]]];
+                for at in 1..10 {
+                    match cuts >> (at - 1) & 1 {
+                        1 => groups.push(vec![order[at]]),
+                        _ => groups.last_mut().unwrap().push(order[at]),
+                    }
+                }
+                in_all(cost(&batch, &groups))
+            });
+            assert_eq!(Some(in_all(cost(&batch, &parts))), cuts.min(), "{lengths:?}");
+        }
     }
 }

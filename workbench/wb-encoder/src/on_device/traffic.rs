@@ -1,10 +1,13 @@
-//! The one place that copies numbers from the host to a device and back, and counts them.
+//! The one place that copies numbers from the host to a device and back, and counts them, and what is computed there.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use burn::tensor::{DType, Device, Int, Tensor, TensorData, Transaction};
 
-use crate::error::{Result, cannot_use};
+use crate::{
+    backbone::Padding,
+    error::{Result, failed_on},
+};
 
 /// Counts of what has crossed since a model was brought to a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,13 +30,14 @@ pub(crate) struct Link {
     device: Device,
     name: String,
     traffic: Mutex<Traffic>,
+    padding: Mutex<Padding>,
 }
 
 impl Link {
     /// A link that nothing has crossed; tensors that it makes want no gradients.
     pub(crate) fn new(device: &Device, name: &str) -> Self {
         let device = device.clone().without_autodiff();
-        Self { device, name: name.to_owned(), traffic: Mutex::default() }
+        Self { device, name: name.to_owned(), traffic: Mutex::default(), padding: Mutex::default() }
     }
 
     /// The device, for tensors that it makes by itself.
@@ -49,6 +53,18 @@ impl Link {
     /// Counts of what has crossed until now.
     pub(crate) fn traffic(&self) -> Traffic {
         *self.counts()
+    }
+
+    /// Counts of what has been computed until now.
+    pub(crate) fn padding(&self) -> Padding {
+        *self.padding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a pass over so many places, of which so many hold tokens.
+    pub(crate) fn count_places(&self, places: usize, tokens: usize) {
+        let mut padding = self.padding.lock().unwrap_or_else(PoisonError::into_inner);
+        padding.tokens += tokens as u64;
+        padding.padding += (places - tokens) as u64;
     }
 
     /// Copies floats to the device.
@@ -73,7 +89,7 @@ impl Link {
         if tensors.count == 0 {
             return Ok(Vec::new());
         }
-        let failed = |error: String| cannot_use(&self.name, format!("reading a result back failed: {error}"));
+        let failed = |error: String| failed_on(&self.name, "reading a result back failed", &error);
         self.counts().waits += 1;
         let found = tensors.transaction.try_execute().map_err(|error| failed(error.to_string()))?;
         let floats = |data: TensorData| {

@@ -10,7 +10,10 @@ use burn::tensor::{FloatDType, Tensor};
 use super::traffic::Link;
 use crate::{
     error::{Error, Result},
+    lora,
+    models::Stack,
     parameters::{Parameter, Parameters},
+    precision::Precision,
     values::Values,
 };
 
@@ -34,12 +37,12 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Copies the weights of which `reads` says that the network reads them to a device, but for frozen ones that are there
-    /// as they are, and those that live there. Frozen ones that `products` names are kept there in its type.
+    /// Copies the weights of the network and its adapters to a device, but for frozen ones that are there as they are, and
+    /// those that live there. Frozen ones that `products` names are kept there in its type.
     pub(crate) fn upload(
         parameters: &Parameters,
         link: &Link,
-        reads: &dyn Fn(&str) -> bool,
+        network: &HashSet<String>,
         there: Option<(&Self, &[bool])>,
         products: Option<&Products>,
     ) -> Result<Self> {
@@ -57,7 +60,10 @@ impl Weights {
         };
         let weight = |parameter: &Parameter| match kept(parameter) {
             Some(weight) => Ok(Some(weight)),
-            None => reads(&parameter.name).then(|| copied(parameter)).transpose(),
+            None if network.contains(&parameter.name) || lora::is_adapter(&parameter.name) => {
+                copied(parameter).map(Some)
+            }
+            None => Ok(None),
         };
         let list = parameters.iter().map(weight).collect::<Result<_>>()?;
         let position = parameters.iter().enumerate().map(|(at, p)| (p.name.clone(), at)).collect();
@@ -119,6 +125,21 @@ pub(crate) struct Products {
 }
 
 impl Products {
+    /// Those of a precision; none where it is 32 bits. An error where the network or the device has no others.
+    pub(crate) fn of(precision: Precision, stack: Option<&Stack>, link: &Link) -> Result<Option<Self>> {
+        let float = match precision {
+            Precision::Fp32 => return Ok(None),
+            Precision::Bf16 => FloatDType::BF16,
+            Precision::F16 => FloatDType::F16,
+        };
+        let Some(stack) = stack else { return Err(precision.refused("this encoder", "it is no transformer")) };
+        if !link.device().supports_dtype(float) {
+            return Err(precision.refused(link.name(), "the device has no such numbers"));
+        }
+        let layers = stack.layers.iter().flat_map(|layer| layer.linear()).map(|layer| layer.name.clone());
+        Ok(Some(Self { float, layers: layers.collect() }))
+    }
+
     fn takes(&self, weight: &str) -> bool {
         weight.strip_suffix(".weight").is_some_and(|layer| self.layers.contains(layer))
     }

@@ -98,7 +98,7 @@ pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch, doing: &mu
     };
     if let Err(error) = checks(config, model, batch, &mut report, doing) {
         // Keep what was measured: the first failed comparison says more than the panic that followed it.
-        let of_device = error.kind::<DeviceFailure>().map(|failure| failure.0.clone());
+        let of_device = error.kind::<DeviceFailure>().map(|failure| failure.words.clone());
         report.failure.get_or_insert_with(|| of_device.unwrap_or_else(|| error.to_string()));
     }
     report.seconds = begin.elapsed().as_secs_f64();

@@ -38,6 +38,9 @@ pub struct CheckpointState {
     /// Scaling of the loss, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_scale: Option<LossScale>,
+    /// Most tokens of a part of a batch, where a device's memory has run out; none where the config alone says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_tokens: Option<usize>,
     /// Fingerprints of all that must be the same to go on: config, seed, pairs, weights that do not train.
     pub made_with: BTreeMap<String, String>,
     /// The config itself, to say what changed in it.
@@ -55,6 +58,8 @@ pub struct Kept<'a> {
     pub negatives: Option<&'a (u64, Fingerprint)>,
     /// See [`CheckpointState::loss_scale`].
     pub loss_scale: Option<LossScale>,
+    /// See [`CheckpointState::micro_tokens`].
+    pub micro_tokens: Option<usize>,
     /// The weights that train.
     pub parameters: &'a Parameters,
     /// Their moments.
@@ -99,9 +104,10 @@ impl Checkpoints {
     /// Writes a checkpoint; it appears when all of it is on the disk. Then `best` is brought up to date,
     /// and only then older ones go: the newest two stay, and the best that each of them knows.
     pub fn save(&self, kept: Kept<'_>) -> Result<()> {
-        let Kept { step, best, loss_scale, .. } = kept;
+        let Kept { step, best, loss_scale, micro_tokens, .. } = kept;
+        let negatives = kept.negatives.cloned();
         let (made_with, config) = (self.made_with.clone(), self.config.clone());
-        let state = CheckpointState { step, best, negatives: kept.negatives.cloned(), loss_scale, made_with, config };
+        let state = CheckpointState { step, best, negatives, loss_scale, micro_tokens, made_with, config };
         let path = self.path(step);
         let [first, second] = [(&kept.optimizer.first, FIRST), (&kept.optimizer.second, SECOND)]
             .map(|(moment, ending)| tensors::values(kept.parameters, moment, ending));

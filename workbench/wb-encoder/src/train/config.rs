@@ -8,6 +8,7 @@ use wb_core::Result;
 
 use super::{
     curriculum::{self, StageConfig},
+    micro_tokens::MicroTokens,
     mix::MixConfig,
     objectives::ObjectivesConfig,
     optimizer::OptimizerConfig,
@@ -130,8 +131,9 @@ pub struct BatchConfig {
     /// Leaves out the last batch of an epoch where it is not full.
     pub drop_last: bool,
     /// Gradient caching: a batch is embedded in parts of at most so many tokens, once for the loss and once more for
-    /// the gradients. About a third more time, and memory no longer grows with `pairs`. `0` for no limit.
-    pub micro_tokens: usize,
+    /// the gradients. About a third more time, and memory no longer grows with `pairs`. `0` for no limit; `auto` halves
+    /// the parts whenever a device's memory runs out, and does the step again: gradients are the same but for rounding.
+    pub micro_tokens: MicroTokens,
     /// Gradient caching in parts of at most so many texts, anchors and documents counted alike; together with
     /// `micro_tokens`, a part ends where the first of the two says. `0` for no limit; with neither, a batch is embedded
     /// at once. Parts change neither the loss nor the gradients, dropout included.
@@ -146,7 +148,7 @@ impl Default for BatchConfig {
             sampler: SamplerConfig::default(),
             from: BatchFrom::default(),
             drop_last: true,
-            micro_tokens: 0,
+            micro_tokens: MicroTokens::Most(0),
             micro_texts: 0,
         }
     }

@@ -14,6 +14,7 @@ pub mod lints;
 pub mod loss_scale;
 mod made_with;
 pub mod meeting;
+pub mod micro_tokens;
 pub mod mix;
 pub mod moment;
 pub mod objectives;
@@ -48,6 +49,7 @@ pub use config::{BatchConfig, BatchFrom, Every, Keep, TrainConfig, ValidateConfi
 pub use curriculum::{StageConfig, Until};
 pub use lints::{DataFacts, lints};
 pub use meeting::Meeting;
+pub use micro_tokens::MicroTokens;
 pub use mix::MixConfig;
 pub use moment::Moment;
 pub use objectives::{CodeTokens, ObjectivesConfig};
@@ -161,6 +163,8 @@ pub struct TrainOutcome {
     pub seconds: f64,
     /// Pairs per second of this session's steps, without validation and checkpoints.
     pub pairs_per_second: f64,
+    /// Share of what a device computed in this session that was padding beside shorter texts; none on the processor.
+    pub padding: Option<f64>,
     /// Pairs that no batch of an epoch holds, by epoch.
     pub left_out: Vec<usize>,
     /// Pairs that brought fewer hard negatives than those that brought most, of those that are asked for.

@@ -24,6 +24,8 @@ pub struct TrainState {
     pub loss_scale: Option<LossScale>,
     /// Gradients since the last update, of weights that are at home.
     pub gradients: Gradients,
+    /// Most tokens of a part of a batch; 0 for no limit.
+    pub micro_tokens: usize,
     /// True for weights that live on the device.
     away: Vec<bool>,
     /// True where nothing may: objectives read weights of the network in host memory, and find gradients of them there.
@@ -38,9 +40,15 @@ impl TrainState {
             average: Ema::new(config.ema, parameters),
             loss_scale: LossScale::of(config.precision),
             gradients: Gradients::zeros(parameters),
+            micro_tokens: config.batch.micro_tokens.at_first(),
             away: vec![false; parameters.len()],
             stays: !config.objectives.weights().is_empty(),
         })
+    }
+
+    /// The limit of parts, where it is no longer that of the config.
+    pub fn halved_micro_tokens(&self, config: &TrainConfig) -> Option<usize> {
+        (self.micro_tokens != config.batch.micro_tokens.at_first()).then_some(self.micro_tokens)
     }
 
     /// Moves to the backbone's device, where it has one of its own. Nothing but the network may read those weights or

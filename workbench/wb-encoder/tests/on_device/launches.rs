@@ -1,10 +1,6 @@
 //! Kernels that a layer launches, counted by CubeCL's own log, on a device that `WB_TEST_DEVICE` names.
 
-use std::{
-    fs,
-    io::Write,
-    process::{Command, Stdio},
-};
+use std::fs;
 
 use wb_encoder::{
     Architecture, Backbone, BurnBackbone, Dropout, Pooling,
@@ -12,6 +8,7 @@ use wb_encoder::{
 };
 
 use crate::{
+    own_process::{own_process, skipped},
     passes::{batch, bert, model},
     test_device,
 };
@@ -52,13 +49,8 @@ fn launches(work: &str, layers: usize) -> usize {
     let log = folder.path().join("launches.log");
     let settings = format!("[profiling]\nlogger = {{ level = \"minimal\", file = {:?} }}\n", log.display().to_string());
     fs::write(folder.path().join("cubecl.toml"), settings).unwrap();
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "launches::work_to_be_counted", "--ignored", "--quiet"])
-        .env(WORK, format!("{work} {layers}"))
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
+    let mut command = own_process("launches::work_to_be_counted");
+    let status = command.env(WORK, format!("{work} {layers}")).current_dir(folder.path()).status().unwrap();
     assert!(status.success(), "{work}, {layers} layers: {status}");
     fs::read_to_string(log).unwrap().lines().filter(|line| line.contains("Executing ")).count()
 }
@@ -67,8 +59,7 @@ fn launches(work: &str, layers: usize) -> usize {
 fn launches_of_a_layer_are_counted() {
     let device = test_device();
     if device.is_cpu() {
-        let what = "SKIPPED launches_of_a_layer_are_counted";
-        let _ = writeln!(std::io::stderr(), "{what}: {} launches nothing", device.description);
+        skipped("launches_of_a_layer_are_counted", &format!("{} launches nothing", device.description));
         return;
     }
     for (work, limit) in ["encode", "step"].into_iter().zip(OF_A_LAYER) {

@@ -1,13 +1,9 @@
 //! Memory of long texts, on a device that `WB_TEST_DEVICE` names and that counts it.
 
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-};
-
 use wb_encoder::{Architecture, Backbone, BurnBackbone, Pooling};
 
 use crate::{
+    own_process::{own_process, skipped},
     passes::{batch, model, qwen3},
     test_device,
 };
@@ -19,11 +15,7 @@ const MOST: u64 = 400_000_000;
 
 #[test]
 fn a_long_text_needs_no_square_of_its_length() {
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "long_texts::a_long_text", "--ignored", "--quiet", "--nocapture"])
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
+    let status = own_process("long_texts::a_long_text").status().unwrap();
     assert!(status.success(), "a text of {TOKENS} tokens: {status}");
 }
 
@@ -33,8 +25,8 @@ fn a_long_text() {
     let device = test_device();
     let taken = || device.burn().memory_pool_usage().map(|usage| usage.bytes_reserved);
     if taken().is_none() {
-        let what = "SKIPPED a_long_text_needs_no_square_of_its_length";
-        let _ = writeln!(std::io::stderr(), "{what}: {} counts no memory", device.description);
+        let reason = format!("{} counts no memory", device.description);
+        skipped("a_long_text_needs_no_square_of_its_length", &reason);
         return;
     }
     let Architecture::Qwen(mut config) = qwen3() else { return };

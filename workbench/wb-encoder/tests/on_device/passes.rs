@@ -1,11 +1,6 @@
 //! Small transformers on the device that `WB_TEST_DEVICE` names, held to the processor's own kernels; and what crosses
 //! between a device and the host in a step.
 
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-};
-
 use ndarray::Array2;
 use wb_core::Seed;
 use wb_encoder::{
@@ -18,7 +13,10 @@ use wb_encoder::{
     train::{TrainConfig, state::TrainState},
 };
 
-use crate::test_device;
+use crate::{
+    own_process::{own_process, skipped},
+    test_device,
+};
 
 pub const VOCAB: usize = 200;
 const WIDTH: usize = 64;
@@ -327,11 +325,7 @@ fn layers_that_are_computed_again_give_the_same_gradients() {
 /// its own: what other tests left on the device comes and goes by a few bytes.
 #[test]
 fn memory_stays_over_two_hundred_steps() {
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "passes::two_hundred_steps", "--ignored", "--quiet", "--nocapture"])
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
+    let status = own_process("passes::two_hundred_steps").status().unwrap();
     assert!(status.success(), "two hundred steps: {status}");
 }
 
@@ -341,9 +335,7 @@ fn two_hundred_steps() {
     let device = test_device();
     let in_use = || device.burn().memory_pool_usage().map(|usage| usage.bytes_in_use);
     if in_use().is_none() {
-        // Past the capture of test output, so that skipped tests are seen and counted.
-        let what = "SKIPPED memory_stays_over_two_hundred_steps";
-        let _ = writeln!(std::io::stderr(), "{what}: {} counts no memory", device.description);
+        skipped("memory_stays_over_two_hundred_steps", &format!("{} counts no memory", device.description));
         return;
     }
     let mut backbone = BurnBackbone::new(model(bert(), Pooling::Mean, true), device.burn(), "test device").unwrap();

@@ -1,12 +1,6 @@
 //! Training on the device that `WB_TEST_DEVICE` names: the losses of the processor, and the same bytes after a kill.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::{fs, path::Path, thread, time::Duration};
 
 use wb_core::{
     Pair, PairSet, Seed, Side,
@@ -16,10 +10,14 @@ use wb_core::{
 use wb_encoder::{
     Backbone, BurnBackbone, DeviceConfig, Folder, LateInteractionConfig, Precision, Stop,
     similarities::SimilarityConfig,
-    train::{Every, Meeting, OptimizerConfig, TrainConfig, TrainFiles, TrainJob, ValidateConfig, train},
+    train::{
+        Every, Meeting, OptimizerConfig, Tokenize, TokenizeRequest, TrainConfig, TrainFiles, TrainJob, TrainOutcome,
+        ValidateConfig, train,
+    },
 };
 
 use crate::{
+    own_process::own_process,
     passes::{VOCAB, bert, model, norm},
     test_device,
 };
@@ -64,12 +62,23 @@ pub fn run(backbone: &mut dyn Backbone, folder: &Path, resume: bool, config: &Tr
 }
 
 fn run_meeting(backbone: &mut dyn Backbone, folder: &Path, resume: bool, config: &TrainConfig, meeting: Meeting<'_>) {
+    let tokenize = |wanted: TokenizeRequest<'_>| tokenize(wanted.text, wanted.side);
+    run_texts(backbone, folder, resume, config, (meeting, &tokenize));
+}
+
+/// Trains on texts that become these tokens, or goes on.
+pub fn run_texts(
+    backbone: &mut dyn Backbone,
+    folder: &Path,
+    resume: bool,
+    config: &TrainConfig,
+    (meeting, tokenize): (Meeting<'_>, &Tokenize<'_>),
+) -> TrainOutcome {
     let (pairs, stop) = (pairs(), Stop::default());
-    let tokenize = |wanted: wb_encoder::train::TokenizeRequest<'_>| tokenize(wanted.text, wanted.side);
     let job = TrainJob {
         pairs: (&pairs).into(),
         validation: &pairs,
-        tokenize: &tokenize,
+        tokenize,
         meeting,
         code: None,
         special_tokens: [0, 0],
@@ -87,7 +96,9 @@ fn run_meeting(backbone: &mut dyn Backbone, folder: &Path, resume: bool, config:
         build: "",
         stop: &stop,
     };
-    assert_eq!(train(backbone, &job, &mut silent).unwrap().steps, 20);
+    let outcome = train(backbone, &job, &mut silent).unwrap();
+    assert_eq!(outcome.steps, config.max_steps);
+    outcome
 }
 
 fn on_device(folder: &Path, resume: bool, config: &TrainConfig) {
@@ -200,12 +211,7 @@ fn killed_and_resumed_ends_in_the_same_bytes() {
     on_device(whole.path(), false, &killed_config());
     // Killed after the sixth step and after the eleventh: checkpoints are written every fourth.
     for steps in [6, 11, usize::MAX] {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "training::train_to_be_killed", "--ignored", "--quiet"])
-            .env(KILLED, broken.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = own_process("training::train_to_be_killed").env(KILLED, broken.path()).spawn().unwrap();
         let status = loop {
             if losses(broken.path()).len() >= steps {
                 child.kill().unwrap();

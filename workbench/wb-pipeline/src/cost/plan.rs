@@ -78,7 +78,7 @@ fn training(experiment: &Experiment, sizes: PairCounts, planned: Option<&Planned
         pairs: train.batch.pairs as f64,
         together: experiment.reads_pairs(),
         accumulate: train.batch.accumulate as f64,
-        part: (limit(train.batch.micro_tokens), limit(train.batch.micro_texts)),
+        part: (limit(train.batch.micro_tokens.at_first()), limit(train.batch.micro_texts)),
         objectives: !train.objectives.weights().is_empty(),
         guide: train.loss.needs().guide,
         guide_pairs: f64::INFINITY,

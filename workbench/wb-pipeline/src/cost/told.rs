@@ -65,17 +65,27 @@ fn line(name: &str, text: &str) -> String {
 }
 
 fn memory(memory: &MemoryCost, texts: f64) -> String {
-    let parts = [
-        (memory.weights, "weights, gradients and optimizer".to_owned()),
-        (memory.copies, "weights as they are computed with".to_owned()),
-        (memory.kept, format!("activations of {} tokens", about(memory.part_tokens))),
-        (memory.buffers, "buffers".to_owned()),
-        (memory.batch, "vectors and scores of a batch".to_owned()),
-        (texts, "texts of pairs".to_owned()),
-    ];
-    let told =
-        parts.iter().filter(|(size, _)| *size >= 1e3).map(|(size, what)| format!("{} {what}", about_bytes(*size)));
-    format!("about {} while training: {}", about_bytes(memory.total() + texts), told.collect::<Vec<_>>().join(", "))
+    let activations = format!("activations of {} tokens", about(memory.part_tokens));
+    let of_passes = |copies: &'static str, buffers: &'static str| {
+        [(memory.copies, copies), (memory.kept, activations.as_str()), (memory.buffers, buffers)]
+    };
+    let of_batch = [(memory.batch, "vectors and scores of a batch"), (texts, "texts of pairs")];
+    if !memory.on_device {
+        let of_weights = [(memory.weights, "weights, gradients and optimizer")];
+        let of_passes = of_passes("weights as they are computed with", "buffers");
+        return format!("about {}", parts("while training", &[&of_weights[..], &of_passes, &of_batch].concat()));
+    }
+    let there = of_passes("weights, gradients and optimizer", "a layer that is computed again");
+    let here = [&[(memory.weights, "weights, gradients and optimizer")][..], &of_batch].concat();
+    format!("about {}; {}", parts("of the device while training", &there), parts("beside it", &here))
+}
+
+/// A sum, and what it is made of.
+fn parts(of: &str, parts: &[(f64, &str)]) -> String {
+    let told = parts.iter().filter(|(size, _)| *size >= 1e3);
+    let told: Vec<String> = told.map(|(size, what)| format!("{} {what}", about_bytes(*size))).collect();
+    let sum = parts.iter().map(|(size, _)| size).sum::<f64>();
+    format!("{} {of}: {}", about_bytes(sum), told.join(", "))
 }
 
 fn of_stage(stage: &StageCost, bench: Option<&BenchWork>, cost: &ExperimentCost) -> String {
@@ -172,6 +182,13 @@ mod tests {
             super::memory(&memory, 8e7),
             "about 1.2 GB while training: 500 MB weights, gradients and optimizer, 600 MB activations of 8,200 tokens, \
              20 MB vectors and scores of a batch, 80 MB texts of pairs"
+        );
+        let on_device = MemoryCost { copies: 4e8, on_device: true, ..memory };
+        assert_eq!(
+            super::memory(&on_device, 8e7),
+            "about 1 GB of the device while training: 400 MB weights, gradients and optimizer, 600 MB activations of \
+             8,200 tokens; 600 MB beside it: 500 MB weights, gradients and optimizer, 20 MB vectors and scores of a \
+             batch, 80 MB texts of pairs"
         );
     }
 

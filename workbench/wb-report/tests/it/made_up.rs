@@ -243,6 +243,7 @@ fn steps() -> Vec<StepRecord> {
                 grad_norm: 1.0,
                 loss_scale: None,
                 skipped: false,
+                micro_tokens: None,
                 pairs: 512,
                 tokens: 61_440,
             }

@@ -162,7 +162,8 @@ fn pairs_that_are_read_from_the_disk_train_the_same() {
 fn a_batch_in_parts_trains_like_the_whole_batch() {
     let train = |micro_tokens: usize| {
         let run = Run::new(config(|c| {
-            (c.batch.pairs, c.batch.micro_tokens, c.dropout, c.keep) = (32, micro_tokens, false, Keep::Last);
+            (c.batch.pairs, c.batch.micro_tokens, c.dropout, c.keep) =
+                (32, MicroTokens::Most(micro_tokens), false, Keep::Last);
         }));
         let mut bag = Bag::new();
         run.train(&mut bag, false, &mut silent).unwrap();

@@ -6,6 +6,7 @@ mod faults;
 mod killed;
 mod late_interaction;
 mod not_a_number;
+mod out_of_memory;
 mod stopped;
 
 use std::{
@@ -36,7 +37,7 @@ use super::{
 use crate::{
     backbone::{BackboneTape, Dropout},
     batch::TokenBatch,
-    error::Error,
+    error::{Error, failed_on},
     parameters::{Gradients, Parameter, Parameters},
 };
 
@@ -55,6 +56,8 @@ struct Bag {
     /// The passes of training so far.
     trained: AtomicUsize,
     broken: Option<Broken>,
+    /// Most tokens of a pass of training; more, and memory runs out.
+    room: usize,
 }
 
 /// A pass of training that goes wrong, counted from 1, and how.
@@ -94,7 +97,14 @@ impl Bag {
             values: vec![0.5, -0.5].into(),
             trainable: false,
         });
-        Self { parameters, log: None, passes: Arc::default(), trained: AtomicUsize::new(0), broken: None }
+        Self {
+            parameters,
+            log: None,
+            passes: Arc::default(),
+            trained: AtomicUsize::new(0),
+            broken: None,
+            room: usize::MAX,
+        }
     }
 
     fn weights(&self) -> Vec<u32> {
@@ -126,6 +136,13 @@ impl Backbone for Bag {
         if let Some(log) = self.log.as_ref().filter(|_| dropout.is_some()) {
             let line = format!("{:?}\n", batch.ids());
             std::io::Write::write_all(&mut *log.lock().unwrap(), line.as_bytes()).unwrap();
+        }
+        if dropout.is_some() && batch.ids().len() > self.room {
+            return Err(failed_on(
+                "bag",
+                "it failed",
+                "device error\nout of device memory allocating 64 bytes\n  0: a",
+            ));
         }
         self.passes.fetch_add(1, Ordering::Relaxed);
         let trained = self.trained.fetch_add(usize::from(dropout.is_some()), Ordering::Relaxed) + 1;
@@ -513,7 +530,7 @@ fn stopped_and_resumed_equals_not_stopped_to_the_last_bit() {
         |_| {},
         |c| c.keep = Keep::Last,
         |c| c.batch.accumulate = 3,
-        |c| c.batch.micro_tokens = 5,
+        |c| c.batch.micro_tokens = MicroTokens::Most(5),
         |c| c.interpolate = 0.25,
     ];
     for change in variants {

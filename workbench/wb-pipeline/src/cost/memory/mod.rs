@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use wb_encoder::{
-    Architecture, Folder, Parameter, lora,
+    Architecture, Folder, Parameter, Precision, lora,
     native::{BLOCK, WHOLE},
     train::TrainConfig,
 };
@@ -19,6 +19,8 @@ const FLOAT: f64 = 4.0;
 const GROUP_TOKENS: f64 = 256.0;
 /// Sums of gradients that are kept apart on the processor.
 const LANES: f64 = 8.0;
+/// Tokens that a device computes at once where nothing of them is kept.
+const DEVICE_TOKENS: f64 = 16384.0;
 /// Lengths are padded to multiples of this on a device.
 const BUCKET: f64 = 16.0;
 
@@ -27,7 +29,8 @@ const BUCKET: f64 = 16.0;
 pub struct MemoryCost {
     /// Weights in host memory, gradients, the optimizer's two moments, an average where there is one.
     pub weights: f64,
-    /// Weights as the kernels read them, or on the device; sums of gradients apart.
+    /// Weights as the kernels read them, and sums of gradients apart; or all that a device keeps of weights, with the
+    /// gradients, moments and average of those that train.
     pub copies: f64,
     /// Kept between the passes of a part of a batch.
     pub kept: f64,
@@ -37,6 +40,8 @@ pub struct MemoryCost {
     pub batch: f64,
     /// Tokens of the part of a batch that is gone through at once.
     pub part_tokens: f64,
+    /// True where `copies`, `kept` and `buffers` are a device's memory, and not this machine's.
+    pub on_device: bool,
 }
 
 /// Facts that decide the memory of a training beside its config.
@@ -52,13 +57,6 @@ pub struct Setting {
     pub is_cpu: bool,
     /// True where the encoder before training is kept, to be measured too.
     pub untrained: bool,
-}
-
-impl MemoryCost {
-    /// All of it, without the texts.
-    pub fn total(&self) -> f64 {
-        self.weights + self.copies + self.kept + self.buffers + self.batch
-    }
 }
 
 /// The memory of training an encoder.
@@ -97,7 +95,18 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
             let length = mean_of(&|length| length);
             let padded = (length / BUCKET).ceil() * BUCKET;
             let share = if length > 0.0 { padded / length } else { 1.0 };
-            (FLOAT * (all + trainable) as f64, part * share * layers.kept_on_device(padded), 0.0)
+            let moments = 3 + usize::from(train.ema > 0.0);
+            let saved = match train.precision {
+                Precision::Fp32 => 0.0,
+                // Matrices of linear layers that do not train are there in 16 bits.
+                Precision::Bf16 | Precision::F16 => FLOAT / 2.0 * frozen(&folder.model.architecture, &parameters),
+            };
+            let weights = FLOAT * (all + moments * trainable) as f64 - saved;
+            let (layer, checkpointing) = (layers.on_device(padded), train.gradient_checkpointing);
+            let kept = if checkpointing { layers.hidden } else { layer };
+            // With checkpointing a layer of one group of texts is computed again at a time.
+            let again = if checkpointing { (part * share).min(DEVICE_TOKENS) * layer } else { 0.0 };
+            (weights, part * share * (2.0 * layers.hidden + layers.count * kept), again)
         }
     };
     let batch = match &folder.late_interaction {
@@ -114,13 +123,14 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
         buffers: FLOAT * buffers,
         batch: FLOAT * batch,
         part_tokens: part,
+        on_device: !setting.is_cpu,
     }
 }
 
 /// Tokens of a part of a batch: all of it without gradient caching.
 fn part_tokens(train: &TrainConfig, tokens: f64, texts: f64) -> f64 {
     let limit = |most: usize| if most == 0 { f64::INFINITY } else { most as f64 };
-    tokens.min(limit(train.batch.micro_tokens)).min(limit(train.batch.micro_texts) * tokens / texts)
+    tokens.min(limit(train.batch.micro_tokens.at_first())).min(limit(train.batch.micro_texts) * tokens / texts)
 }
 
 /// Probabilities of one head that the processor keeps of a token of a text of this length.
@@ -206,12 +216,23 @@ impl Layers {
         if self.count == 0.0 { 0.0 } else { 3.0 * queries * length }
     }
 
-    /// Numbers that burn's graph keeps of a padded token: the results of a layer's operations, sixteen as wide as the
+    /// Numbers that burn's graph keeps of a padded token in a layer: the results of its operations, sixteen as wide as the
     /// stream, four of scores, four of the wide layer.
-    fn kept_on_device(&self, padded: f64) -> f64 {
-        let layer = 16.0 * self.hidden.max(self.queries) + 4.0 * self.heads * padded + 4.0 * self.wide;
-        2.0 * self.hidden + self.count * layer
+    fn on_device(&self, padded: f64) -> f64 {
+        16.0 * self.hidden.max(self.queries) + 4.0 * self.heads * padded + 4.0 * self.wide
     }
+}
+
+/// Names of the matrices of linear layers.
+fn linear(architecture: &Architecture) -> HashSet<String> {
+    architecture.linear_layers().into_iter().map(|name| name + ".weight").collect()
+}
+
+/// Numbers of linear layers that do not train.
+fn frozen(architecture: &Architecture, parameters: &[&Parameter]) -> f64 {
+    let linear = linear(architecture);
+    let frozen = parameters.iter().filter(|p| !p.trainable && linear.contains(&p.name));
+    frozen.map(|p| p.shape.iter().product::<usize>() as f64).sum()
 }
 
 /// Bytes that the processor holds beside the weights: linear layers packed for both passes, or for the backward pass
@@ -222,7 +243,7 @@ fn bytes_of_copies_on_cpu(architecture: &Architecture, parameters: &[&Parameter]
         return 0.0;
     }
     let bytes = |of: &dyn Fn(&Parameter) -> f64| parameters.iter().map(|p| of(p)).sum::<f64>();
-    let linear: HashSet<String> = architecture.linear_layers().into_iter().map(|name| name + ".weight").collect();
+    let linear = linear(architecture);
     let is_adapter = |p: &Parameter| lora::is_adapter(&p.name);
     let layers_of_dora: HashSet<&str> = parameters.iter().filter_map(|p| lora::layer_of_magnitude(&p.name)).collect();
     let has_magnitudes =

@@ -163,3 +163,22 @@ fn a_bag_keeps_next_to_nothing_and_a_device_more_than_the_processor() {
     let times = device.kept / cpu.kept;
     assert!((2.0..5.0).contains(&times), "{times}");
 }
+
+/// A device has the weights and all that a step needs of those that train; in 16 bits half of the frozen matrices.
+#[test]
+fn a_device_has_the_state_of_a_training() {
+    let on_device = Setting { is_cpu: false, ..setting(0) };
+    let mut adapted = folder(bert());
+    adapted.attach(&LoraConfig::default(), Seed(2)).unwrap();
+    let (all, trainable) = adapted.model.parameters.counts();
+    let of = |json: &str| memory(&adapted, &train(json), on_device);
+    assert_eq!(of("{}").copies, 4.0 * (all + 3 * trainable) as f64);
+    assert_eq!(of(r#"{"ema": 0.9}"#).copies, 4.0 * (all + 4 * trainable) as f64);
+    let linear = 6.0 * (4.0 * 384.0 * 384.0 + 2.0 * 384.0 * 1536.0);
+    assert_eq!(of(r#"{"precision": "bf16"}"#).copies, of("{}").copies - 2.0 * linear);
+    // Two outputs and six inputs of 384 numbers a token, and a layer of all tokens, which are as many as are computed at once.
+    let again = of(r#"{"gradient_checkpointing": true}"#);
+    assert_eq!((again.part_tokens, again.kept), (16384.0, 4.0 * 16384.0 * 8.0 * 384.0));
+    let layer = 16.0 * 384.0 + 4.0 * 12.0 * 128.0 + 4.0 * 1536.0;
+    assert_eq!(again.buffers, 4.0 * 16384.0 * layer);
+}

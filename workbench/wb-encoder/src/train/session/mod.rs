@@ -1,6 +1,8 @@
 //! A training under way: the backbone, its optimizer, its journals and checkpoints, and where it stands.
 
-use std::{collections::BTreeMap, time::Instant};
+mod update;
+
+use std::time::Instant;
 
 use wb_core::{
     Progress,
@@ -16,22 +18,14 @@ use super::{
     config::Keep,
     course::Course,
     journal::Journal,
-    loss_scale::LossScale,
     made_with::made_with,
-    objectives::{BatchCode, Objectives},
-    optimizer::clip_factor,
-    plan::PlannedStep,
-    prefetch::Batches,
     state::TrainState,
-    step::{StepOptions, accumulate},
     table::PairTable,
-    token_dropout::drop_tokens,
-    unless_stopped,
     validate::ValidationScores,
 };
 use crate::{
-    backbone::Backbone,
-    error::{Error, Result, training_stopped},
+    backbone::{Backbone, Padding},
+    error::{Error, Result},
     stop::Stop,
 };
 
@@ -91,6 +85,7 @@ impl<'a> Session<'a> {
         if let Some(kept) = kept {
             state.loss_scale = state.loss_scale.and(kept.loss_scale);
             state.optimizer.steps -= state.loss_scale.map_or(0, |scale| scale.skipped);
+            state.micro_tokens = kept.micro_tokens.unwrap_or(state.micro_tokens);
             (best, negatives) = (kept.best, kept.negatives);
         }
         state.settle(backbone)?;
@@ -145,101 +140,6 @@ impl<'a> Session<'a> {
         table.set_negatives(mined, most)?;
         self.clock.mining = seconds_since(started);
         Ok(true)
-    }
-
-    /// One optimizer step over the step's batches. False where it was broken off from outside: the weights are those of
-    /// the step before, and it is done again after a resume.
-    pub fn update(&mut self, planned: &PlannedStep, table: &PairTable<'_>, batches: &mut Batches) -> Result<bool> {
-        match self.whole_update(planned, table, batches) {
-            Err(Error::Stopped) => {
-                // Some of the step's gradients are in here.
-                self.state.forget_gradients(self.backbone);
-                Ok(false)
-            }
-            done => done.map(|()| true),
-        }
-    }
-
-    fn whole_update(&mut self, planned: &PlannedStep, table: &PairTable<'_>, batches: &mut Batches) -> Result<()> {
-        let started = Instant::now();
-        let config = self.job.config;
-        let step = self.step + 1;
-        let (share, scale) =
-            (1.0 / planned.batches.len() as f32, self.state.loss_scale.map_or(1.0, |scale| scale.factor));
-        let options = StepOptions {
-            dropout: config.dropout.then_some(self.job.seed),
-            micro_tokens: config.batch.micro_tokens,
-            micro_texts: config.batch.micro_texts,
-            weight: share * scale as f32,
-            stop: self.job.stop,
-        };
-        let stage = &self.course.stages[planned.stage];
-        let (mut loss, mut pairs, mut tokens) = (0.0, 0, 0);
-        let mut of_objectives = BTreeMap::new();
-        for part in 0..planned.batches.len() {
-            let mut batch = batches.next_batch().map_err(|error| unless_stopped(self.job.stop, error))?;
-            // Counts batches over the whole training, so that nothing has to be stored to resume.
-            let number = (step - 1) * config.batch.accumulate as u64 + part as u64;
-            batch.tokens =
-                drop_tokens(batch.tokens, config.token_dropout, self.job.special_tokens, self.job.seed, number);
-            let of_stage = &self.course.losses[planned.stage];
-            let (backbone, gradients) = (&*self.backbone, &mut self.state.gradients);
-            let meeting = self.job.meeting;
-            let found = accumulate(backbone, meeting, of_stage, &batch, number, options, gradients)?;
-            if !found.is_finite() {
-                return Err(self.not_a_number(step, "loss", found, planned, table));
-            }
-            let code = BatchCode { pairs: &batch.pairs, stage: planned.stage, table, views: self.course.views };
-            let (backbone, gradients) = (&*self.backbone, &mut self.state.gradients);
-            let lower = |objectives: &Objectives<'_>| objectives.accumulate(backbone, code, number, options, gradients);
-            for found in self.course.objectives.map(lower).transpose()?.unwrap_or_default() {
-                if !found.loss.is_finite() {
-                    return Err(self.not_a_number(step, found.name, found.loss, planned, table));
-                }
-                let sum = of_objectives.entry(found.name.to_owned()).or_insert(0.0);
-                *sum += found.loss * f64::from(share);
-            }
-            loss += found / planned.batches.len() as f64;
-            pairs += batch.pairs.len() as u64;
-            tokens += batch.tokens.ids().len() as u64;
-        }
-        let norm = self.state.gradient_norm(self.backbone)? / scale;
-        let skipped = !norm.is_finite();
-        if skipped && !self.state.loss_scale.as_mut().is_some_and(LossScale::overflowed) {
-            return Err(self.not_a_number(step, "gradient norm", norm, planned, table));
-        }
-        let scheduled = config.schedule.factor(step, self.course.total);
-        let learning_rate = config.optimizer.learning_rate() * scheduled * stage.rate_factor;
-        let clip = clip_factor(norm, config.clip_norm);
-        if skipped {
-            self.state.forget_gradients(self.backbone);
-        } else {
-            self.state.update(self.backbone, learning_rate, clip / scale, step)?;
-            if let Some(scale) = &mut self.state.loss_scale {
-                scale.fitted();
-            }
-        }
-
-        let record = StepRecord {
-            step,
-            epoch: planned.epoch,
-            stage: planned.stage as u32,
-            loss,
-            objectives: of_objectives,
-            learning_rate,
-            grad_norm: if skipped { 0.0 } else { norm },
-            loss_scale: self.state.loss_scale.map(|_| scale),
-            skipped,
-            pairs,
-            tokens,
-        };
-        self.metrics.append(&record)?;
-        self.step = step;
-        self.saved = false;
-        self.last = Some(record);
-        self.pairs_done += pairs;
-        self.clock.steps += seconds_since(started);
-        Ok(())
     }
 
     /// Measures the weights as they are, or their average, on the held-out pairs, where it is time to and was not done,
@@ -298,6 +198,7 @@ impl<'a> Session<'a> {
             best: self.best,
             negatives: self.negatives.as_ref(),
             loss_scale: self.state.loss_scale,
+            micro_tokens: self.state.halved_micro_tokens(self.job.config),
             parameters: self.backbone.parameters(),
             optimizer: &self.state.optimizer,
             average: self.state.average.as_ref(),
@@ -350,6 +251,7 @@ impl<'a> Session<'a> {
             best_mrr,
             seconds: self.clock.steps,
             pairs_per_second: self.pairs_done as f64 / self.clock.steps.max(1e-9),
+            padding: self.backbone.padding().map(Padding::share),
             left_out: Vec::new(),
             short_of_negatives: 0,
             warnings: self
@@ -359,24 +261,6 @@ impl<'a> Session<'a> {
                 .chain(self.state.loss_scale.and_then(|s| s.told(self.step)))
                 .collect(),
         }
-    }
-
-    fn not_a_number(&self, step: u64, what: &str, value: f64, planned: &PlannedStep, table: &PairTable<'_>) -> Error {
-        let id = |pair: &u32| table.id(*pair).unwrap_or_else(|_| format!("pair {pair}"));
-        let ids = |batch: &Vec<u32>| batch.iter().map(id).collect::<Vec<_>>();
-        let batches: Vec<Vec<String>> = planned.batches.iter().map(ids).collect();
-        let first: Vec<&str> = batches.iter().flatten().map(String::as_str).take(3).collect();
-        let count = batches.iter().flatten().count();
-        // The step's error is the one to tell, also where its pairs cannot be written.
-        let file = self.checkpoints.write_failed_step(step, &batches);
-        let listed = file.map_or_else(|error| error.to_string(), |path| format!("all ids in {}", path.display()));
-        let message =
-            format!("the {what} is {value}; pairs {} and {} more ({listed})", first.join(", "), count - first.len());
-        let hint = match self.state.loss_scale {
-            None => "a lower train.optimizer.adamw.learning_rate; the last checkpoint is as it was",
-            Some(_) => "train.precision=bf16 or fp32, whose numbers go further than 65,504",
-        };
-        training_stopped(step, &message).with_hint(hint)
     }
 }
 
