@@ -192,7 +192,7 @@ impl BurnBackbone {
         }
     }
 
-    /// Of each group only what is wanted stays on the device until all are read back.
+    /// Keeps of each group only what is wanted on the device, until all are read back.
     fn plain_at_once(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
         let mut results = Results::new(wanted);
         for graph in self.launch(batch, &self.weights, None, false) {

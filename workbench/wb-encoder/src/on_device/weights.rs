@@ -125,7 +125,7 @@ pub(crate) struct Products {
 }
 
 impl Products {
-    /// Those of a precision; none where it is 32 bits. An error where the network or the device has no others.
+    /// The products of a precision; none where it is 32 bits. An error where the network or the device has no others.
     pub(crate) fn of(precision: Precision, stack: Option<&Stack>, link: &Link) -> Result<Option<Self>> {
         let float = match precision {
             Precision::Fp32 => return Ok(None),

@@ -15,7 +15,7 @@ use super::prefetch::TrainBatch;
 pub enum MicroTokens {
     /// The whole batch, and half of that whenever a device's memory runs out.
     Auto,
-    /// So many; 0 for no limit.
+    /// A limit that stays; 0 for none.
     Most(usize),
 }
 
