@@ -1,7 +1,7 @@
 /* A CUDA driver that computes nothing, for a look at what a program would run on a GPU that is not there. Memory is the
    host's, copies copy, and a kernel changes nothing: numbers that come back mean nothing. Every module is written to the
    folder PTX_OUT as PTX, once, and the number of launches to launches.txt in it when the program ends. SM is the
-   architecture, as in 90. See scripts/cuda-kernels.sh. */
+   architecture, as in 90, and MEMORY, where it is set, the bytes that can be taken, of which none come back. See scripts/cuda-kernels.sh. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,14 @@ NOTHING(cuCtxSynchronize, (void))
 DO(cuCtxGetStreamPriorityRange, (int *least, int *most), *least = *most = 0)
 NOTHING(cuCtxEnablePeerAccess, (void *context, unsigned flags))
 
-/* Streams, whose work is done when it is asked for, and events, which are moments. */
+/* Streams, whose work is done when it is asked for, and events, which are moments. A launch takes
+   a while: who measures with longer and longer work until it does would go on for ever. */
+static Result launch(void) {
+  struct timespec moment = {0, 2000000};
+  __sync_fetch_and_add(&launches, 1);
+  nanosleep(&moment, NULL);
+  return SUCCESS;
+}
 DO(cuStreamCreate, (void **stream, unsigned flags), *stream = (void *)0x20)
 DO(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority), *stream = (void *)0x20)
 NOTHING(cuStreamDestroy_v2, (void *stream))
@@ -98,9 +105,14 @@ Result cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { return
 
 /* Memory. */
 static Result take(Address *at, size_t bytes) {
+  static size_t taken;
+  const char *most = getenv("MEMORY");
   void *found = NULL;
+  if (most && __sync_add_and_fetch(&taken, bytes) > strtoull(most, NULL, 10)) {
+    __sync_sub_and_fetch(&taken, bytes);
+    return OUT_OF_MEMORY;
+  }
   if (posix_memalign(&found, 512, bytes ? bytes : 512)) return OUT_OF_MEMORY;
-  memset(found, 0, bytes);
   *at = (uintptr_t)found;
   return SUCCESS;
 }
@@ -151,8 +163,8 @@ DO(cuModuleGetFunction, (void **function, void *module, const char *name), *func
 NOTHING(cuModuleUnload, (void *module))
 NOTHING(cuFuncSetAttribute, (void *function, int attribute, int value))
 DO(cuFuncGetAttribute, (int *value, int attribute, void *function), *value = 0)
-DO(cuLaunchKernel, (void *function, unsigned x, unsigned y, unsigned z, unsigned a, unsigned b, unsigned c, unsigned shared, void *stream, void **arguments, void **more), __sync_fetch_and_add(&launches, 1))
-DO(cuLaunchKernelEx, (const void *config, void *function, void **arguments, void **more), __sync_fetch_and_add(&launches, 1))
+Result cuLaunchKernel(void) { return launch(); }
+Result cuLaunchKernelEx(void) { return launch(); }
 DO(cuTensorMapEncodeTiled, (void *map), memset(map, 0, 128))
 DO(cuTensorMapEncodeIm2col, (void *map), memset(map, 0, 128))
 DO(cuTensorMapEncodeIm2colWide, (void *map), memset(map, 0, 128))

@@ -201,10 +201,10 @@ mod tests {
             let in_all = |(padded, groups): (usize, usize)| padded + groups * GROUP;
             let cuts = (0..512u32).map(|cuts| {
                 let mut groups = vec![vec![order[0]]];
-                for at in 1..10 {
-                    match cuts >> (at - 1) & 1 {
-                        1 => groups.push(vec![order[at]]),
-                        _ => groups.last_mut().unwrap().push(order[at]),
+                for (place, at) in order[1..].iter().enumerate() {
+                    match cuts >> place & 1 {
+                        1 => groups.push(vec![*at]),
+                        _ => groups.last_mut().unwrap().push(*at),
                     }
                 }
                 in_all(cost(&batch, &groups))

@@ -5,7 +5,6 @@
 
 mod launches;
 mod long_texts;
-mod out_of_memory;
 mod own_process;
 mod passes;
 mod precision;
