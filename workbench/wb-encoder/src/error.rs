@@ -16,6 +16,7 @@ pub(crate) fn cannot_use(device: impl Display, message: impl Into<String>) -> Er
 }
 
 /// Work that failed on a device, in the words of its library.
+#[cfg(feature = "burn")]
 pub(crate) fn failed_on(device: impl Display, doing: &str, words: &str) -> Error {
     let refuses = |line: &&str| OUT_OF_MEMORY.iter().any(|refused| line.to_lowercase().contains(refused));
     match words.lines().find(refuses) {
@@ -31,6 +32,7 @@ pub(crate) fn is_out_of_memory(error: &Error) -> bool {
 }
 
 /// Words by which CubeCL and wgpu refuse an allocation; they give no number to tell it by.
+#[cfg(feature = "burn")]
 const OUT_OF_MEMORY: [&str; 4] =
     ["out of device memory", "out-of-memory", "out of memory", "can't allocate buffer of size"];
 

@@ -21,7 +21,7 @@ pub use devices::Devices;
 use crate::on_device::BurnBackbone;
 use crate::{
     backbone::Backbone,
-    error::{Error, Result, cannot_use, failed_on},
+    error::{Error, Result, cannot_use},
     kernel_settings::KernelSettings,
     models::Model,
     native,
@@ -288,7 +288,7 @@ pub(crate) fn guarded<T>(device: &str, work: impl FnOnce() -> Result<T>) -> Resu
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(failed_on(device, "it failed", text.as_deref().unwrap_or("for an unknown reason")))
+        Err(crate::error::failed_on(device, "it failed", text.as_deref().unwrap_or("for an unknown reason")))
     })
 }
 
