@@ -14,8 +14,8 @@ cd "$(dirname "$0")/.."
 
 case "${1:-}" in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
-cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
-built="${CARGO_TARGET_DIR_CUDA:-${CARGO_TARGET_DIR:-$cache/target}/cuda}/wb-gpu"
+. scripts/debian.sh
+built="${CARGO_TARGET_DIR_CUDA:-$target/cuda}/wb-gpu"
 [ -x "$built/device_bench" ] || { echo "no $built/device_bench; make it with scripts/cuda-build.sh" >&2; exit 1; }
 # Its linker is looked for there.
 [ /tmp/wb-gpu -ef "$built" ] || { rm -rf /tmp/wb-gpu && ln -s "$built" /tmp/wb-gpu; }
@@ -36,12 +36,12 @@ mkdir "$work/driver"
 cc -shared -fPIC -O1 -o "$work/driver/libcuda.so.1" scripts/cuda/driver.c
 ln -s libcuda.so.1 "$work/driver/libcuda.so"
 
-# made MODEL COMMANDS: runs them, and adds the launches to the count.
+# made MODEL COMMANDS: runs them, and tells how many were refused and what was launched.
 made() {
   local log="$PTX_OUT/$(basename "$1").log"
   printf '%s\n' "${@:2}" | LD_LIBRARY_PATH="$work/driver" /tmp/wb-gpu/device_bench "$1" '{"cuda":{"autotune":"minimal"}}' > "$log" 2>&1 || {
     # The answers of search are held to the processor's, and are none here.
-    grep -q 'the product of' "$log" || { tail -n 5 "$log" >&2; echo "device_bench ended early with $1" >&2; exit 1; }
+    grep -q "a device's product of vectors is" "$log" || { tail -n 5 "$log" >&2; echo "device_bench ended early with $1" >&2; exit 1; }
   }
   echo "sm_$SM $(basename "$1"): $(grep -c '^refused' "$log" || true) of $(($# - 1)) refused, $(cat "$PTX_OUT/launches.txt") launches"
 }

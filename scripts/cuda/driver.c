@@ -74,14 +74,7 @@ NOTHING(cuCtxSynchronize, (void))
 DO(cuCtxGetStreamPriorityRange, (int *least, int *most), *least = *most = 0)
 NOTHING(cuCtxEnablePeerAccess, (void *context, unsigned flags))
 
-/* Streams, whose work is done when it is asked for, and events, which are moments. A launch takes
-   a while: who measures with longer and longer work until it does would go on for ever. */
-static Result launch(void) {
-  struct timespec moment = {0, 2000000};
-  __sync_fetch_and_add(&launches, 1);
-  nanosleep(&moment, NULL);
-  return SUCCESS;
-}
+/* Streams, whose work is done when it is asked for, and events, which are moments. */
 DO(cuStreamCreate, (void **stream, unsigned flags), *stream = (void *)0x20)
 DO(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority), *stream = (void *)0x20)
 NOTHING(cuStreamDestroy_v2, (void *stream))
@@ -163,6 +156,13 @@ DO(cuModuleGetFunction, (void **function, void *module, const char *name), *func
 NOTHING(cuModuleUnload, (void *module))
 NOTHING(cuFuncSetAttribute, (void *function, int attribute, int value))
 DO(cuFuncGetAttribute, (int *value, int attribute, void *function), *value = 0)
+/* A launch takes a while: who measures with longer and longer work until it does would go on for ever. */
+static Result launch(void) {
+  struct timespec moment = {0, 2000000};
+  __sync_fetch_and_add(&launches, 1);
+  nanosleep(&moment, NULL);
+  return SUCCESS;
+}
 Result cuLaunchKernel(void) { return launch(); }
 Result cuLaunchKernelEx(void) { return launch(); }
 DO(cuTensorMapEncodeTiled, (void *map), memset(map, 0, 128))

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+/// Tokens that are handed to a device at once, and that it computes at once where nothing of them is kept and there is
+/// memory enough.
+pub const BATCH_TOKENS: usize = 16_384;
+
 /// Texts as token ids. Text `i` is `ids[offsets[i]..offsets[i + 1]]`, special tokens included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenBatch {
@@ -108,6 +112,13 @@ impl TokenBatch {
     /// The longest text, in tokens.
     pub fn longest(&self) -> usize {
         self.offsets.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
+    }
+
+    /// Texts of so many tokens each, all of them the same.
+    #[cfg(test)]
+    pub(crate) fn of_lengths(lengths: &[usize]) -> Self {
+        let texts: Vec<Vec<u32>> = lengths.iter().map(|length| vec![1; *length]).collect();
+        Self::new(texts.iter().map(Vec::as_slice))
     }
 }
 

@@ -41,8 +41,8 @@ pub mod values;
 pub mod weights;
 mod word_splitter;
 
-pub use backbone::{Backbone, Dropout, Upstream};
-pub use batch::TokenBatch;
+pub use backbone::{Backbone, Dropout, Padding, Upstream};
+pub use batch::{BATCH_TOKENS, TokenBatch};
 pub use bi_encoder::BiEncoder;
 pub use cross_encoder::{CrossEncoder, PairReading, PairReadingConfig, ScoreActivation};
 pub use device::{DeviceConfig, Devices, OpenDevice};

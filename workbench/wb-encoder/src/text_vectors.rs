@@ -3,10 +3,12 @@
 use ndarray::{ArrayView2, Axis, s};
 use wb_core::{Embeddings, Side};
 
-use crate::{backbone::Backbone, batch::TokenBatch, error::Result, late_interaction::LateInteraction};
-
-/// Tokens handed to the device at once.
-const BATCH_TOKENS: usize = 16_384;
+use crate::{
+    backbone::Backbone,
+    batch::{BATCH_TOKENS, TokenBatch},
+    error::Result,
+    late_interaction::LateInteraction,
+};
 
 /// Vectors of texts that grow window by window: one a text, or one a token with late interaction.
 #[derive(Debug, Clone)]

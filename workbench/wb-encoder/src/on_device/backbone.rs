@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream, no_layers},
-    batch::TokenBatch,
+    batch::{BATCH_TOKENS, TokenBatch},
     device::guarded,
     error::{Result, is_out_of_memory},
     lora::Adapter,
@@ -34,9 +34,6 @@ use crate::{
     resident::Resident,
     stop::Stop,
 };
-
-/// Tokens computed at once, padding included, until the memory of the device turns out to be too small for them.
-const BUDGET: usize = 16_384;
 
 /// A model on a burn device.
 pub struct BurnBackbone {
@@ -97,7 +94,7 @@ impl BurnBackbone {
             weights,
             link,
             turns: Turns::default(),
-            budget: AtomicUsize::new(BUDGET),
+            budget: AtomicUsize::new(BATCH_TOKENS),
             stop: Stop::default(),
             checkpointing: false,
             products: None,

@@ -51,7 +51,7 @@ impl Padded {
             let message = format!("has {most} tokens, expected at most {limit}");
             return Err(wb_core::Error::data("a text of this batch", message));
         }
-        let tokens = most.next_multiple_of(BUCKET).max(BUCKET).min(longest.unwrap_or(usize::MAX));
+        let tokens = bucket(most).min(longest.unwrap_or(usize::MAX));
         let n = texts.len();
         let mut ids = vec![0i32; n * tokens];
         for (row, text) in ids.chunks_exact_mut(tokens.max(1)).zip(texts) {
@@ -127,13 +127,18 @@ impl Padded {
     }
 }
 
+/// Tokens that a text of this length is padded to among shorter ones.
+fn bucket(length: usize) -> usize {
+    length.next_multiple_of(BUCKET).max(BUCKET)
+}
+
 /// Splits a batch into groups of texts of similar length, each of at most `budget` tokens with padding (or one text), so
 /// that padding and groups together cost the least: positions in the batch, longest texts first.
 pub(crate) fn groups(batch: &TokenBatch, budget: usize) -> Vec<Vec<usize>> {
     let length = |at: usize| batch.offsets()[at + 1] - batch.offsets()[at];
     let mut order: Vec<usize> = (0..batch.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(length(*at)), *at));
-    let padded: Vec<usize> = order.iter().map(|at| length(*at).next_multiple_of(BUCKET).max(BUCKET)).collect();
+    let padded: Vec<usize> = order.iter().map(|at| bucket(length(*at))).collect();
     // The least cost of the first so many texts, and the place at which the last of their groups begins.
     let mut least = vec![(usize::MAX, 0); order.len() + 1];
     least[0].0 = 0;
@@ -163,31 +168,25 @@ pub(crate) fn groups(batch: &TokenBatch, budget: usize) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    fn texts(lengths: &[usize]) -> TokenBatch {
-        let texts: Vec<Vec<u32>> = lengths.iter().map(|n| vec![1; *n]).collect();
-        TokenBatch::new(texts.iter().map(Vec::as_slice))
-    }
-
     /// Padded tokens of groups, and their number.
     fn cost(batch: &TokenBatch, groups: &[Vec<usize>]) -> (usize, usize) {
-        let padded = |group: &Vec<usize>| {
-            let longest = group.iter().map(|at| batch.text(*at).len()).max().unwrap();
-            longest.next_multiple_of(BUCKET).max(BUCKET) * group.len()
-        };
+        let padded =
+            |group: &Vec<usize>| bucket(group.iter().map(|at| batch.text(*at).len()).max().unwrap()) * group.len();
         (groups.iter().map(padded).sum(), groups.len())
     }
 
     #[test]
     fn groups_hold_every_text_once_and_keep_the_budget() {
-        let batch = texts(&[3, 40, 17, 0, 100, 16, 33, 5]);
+        let batch = TokenBatch::of_lengths(&[3, 40, 17, 0, 100, 16, 33, 5]);
         // 100 alone (112 padded); 40 and 33 at 48 each; 17 at 32; then four at 16.
         assert_eq!(groups(&batch, 100), [vec![4], vec![1, 6], vec![2], vec![5, 7, 0, 3]]);
         // With room for all, one group costs the least.
         assert_eq!(groups(&batch, 10_000), [[4, 1, 6, 2, 5, 7, 0, 3]]);
-        assert!(groups(&texts(&[]), 100).is_empty());
+        assert!(groups(&TokenBatch::of_lengths(&[]), 100).is_empty());
         // Many short texts do not stand beside few long ones.
         let lengths: Vec<usize> = (0..60).map(|at| if at < 10 { 500 } else { 10 }).collect();
-        assert_eq!(cost(&texts(&lengths), &groups(&texts(&lengths), 16_384)), (10 * 512 + 50 * 16, 2));
+        let batch = TokenBatch::of_lengths(&lengths);
+        assert_eq!(cost(&batch, &groups(&batch, 16_384)), (10 * 512 + 50 * 16, 2));
     }
 
     /// Every way to cut ten sorted texts costs as much or more.
@@ -195,7 +194,7 @@ mod tests {
     fn groups_cost_the_least() {
         for seed in 0..20usize {
             let lengths: Vec<usize> = (0..10).map(|at| (seed * 37 + at * at * 101) % 700).collect();
-            let batch = texts(&lengths);
+            let batch = TokenBatch::of_lengths(&lengths);
             let parts = groups(&batch, 1 << 20);
             let order: Vec<usize> = parts.concat();
             let in_all = |(padded, groups): (usize, usize)| padded + groups * GROUP;

@@ -107,13 +107,10 @@ mod tests {
 
     #[test]
     fn halves_until_one_text_is_alone() {
-        let batch = |lengths: &[usize]| {
-            let texts: Vec<Vec<u32>> = lengths.iter().map(|length| vec![1; *length]).collect();
-            TrainBatch {
-                pairs: vec![0],
-                tokens: TokenBatch::new(texts.iter().map(Vec::as_slice)),
-                labels: Labels::distinct(1, lengths.len() - 2),
-            }
+        let batch = |lengths: &[usize]| TrainBatch {
+            pairs: vec![0],
+            tokens: TokenBatch::of_lengths(lengths),
+            labels: Labels::distinct(1, lengths.len() - 2),
         };
         let batches = [batch(&[10, 30, 25]), batch(&[5, 5])];
         assert_eq!(halved(0, &batches), Some(33));

@@ -279,9 +279,7 @@ pub(crate) mod tests {
 
     #[test]
     fn parts_hold_neighbours_up_to_the_limit() {
-        let lengths = [3usize, 3, 3, 9, 1, 1];
-        let texts: Vec<Vec<u32>> = lengths.iter().map(|n| vec![0; *n]).collect();
-        let tokens = TokenBatch::new(texts.iter().map(Vec::as_slice));
+        let tokens = TokenBatch::of_lengths(&[3, 3, 3, 9, 1, 1]);
         assert_eq!(parts(&tokens, 0, 0), vec![0..6]);
         assert_eq!(parts(&tokens, 6, 0), [0..2, 2..3, 3..4, 4..6]);
         assert_eq!(parts(&tokens, 100, 0), vec![0..6]);

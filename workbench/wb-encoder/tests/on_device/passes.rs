@@ -4,8 +4,8 @@
 use ndarray::Array2;
 use wb_core::Seed;
 use wb_encoder::{
-    Architecture, Backbone, BurnBackbone, DeviceConfig, Dropout, Gradients, LoraConfig, Model, Pooling, TokenBatch,
-    Upstream, lora,
+    Architecture, Backbone, BurnBackbone, DeviceConfig, Dropout, Gradients, LoraConfig, Model, Padding, Pooling,
+    TokenBatch, Upstream, lora,
     models::{
         Activation, BertConfig, DecoderShape, ModernBertConfig, QwenConfig, QwenVersion, StaticConfig, T5Config,
         TransformerSizes,
@@ -265,6 +265,7 @@ fn what_crosses_in_a_step_is_counted() {
     // for the embeddings, three a layer, and one for each of the six adapters of a layer.
     let expected = 4 * padded + 8 * texts + 4 * texts * dim + 8 * texts * (1 + 2 * (3 + 6));
     assert_eq!(first.uploaded - start.uploaded, expected);
+    assert_eq!(backbone.padding(), Some(Padding { tokens: 64 * 128 + 20 * 9, padding: 20 * 7 }));
     // This loss's pass reads the token states too.
     assert_eq!(first.downloaded - start.downloaded, 4 * texts * dim + 4 * padded * dim + of_adapters);
     assert_eq!(first.waits - start.waits, 2);

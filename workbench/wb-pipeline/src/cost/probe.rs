@@ -11,7 +11,7 @@ use anyhow::Result;
 use ndarray::Array2;
 use wb_core::{Embeddings, Reranker, Seed, Side, progress::silent};
 use wb_encoder::{
-    BiEncoder, Folder, Gradients, OpenDevice, Stop, TokenBatch,
+    BATCH_TOKENS, BiEncoder, Folder, Gradients, OpenDevice, Stop, TokenBatch,
     losses::{Labels, ListNetConfig, LossConfig, LossOnEmbeddings},
     train::{
         Meeting, TrainConfig,
@@ -36,8 +36,6 @@ const SEARCH: f64 = 0.4;
 const RERANK: f64 = 1.0;
 /// Tokens of a pass for each thread: what the processor's path gives one at a time.
 const THREAD_TOKENS: usize = 256;
-/// Tokens that encoders hand to a device at once.
-const BATCH_TOKENS: usize = 16_384;
 /// Products in the scores of the batch that the loss is measured on.
 const LOSS_PRODUCTS: usize = 100_000_000;
 

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use wb_encoder::{
-    Architecture, Folder, Parameter, Precision, lora,
+    Architecture, BATCH_TOKENS, Folder, Parameter, Precision, lora,
     native::{BLOCK, WHOLE},
     train::TrainConfig,
 };
@@ -19,8 +19,6 @@ const FLOAT: f64 = 4.0;
 const GROUP_TOKENS: f64 = 256.0;
 /// Sums of gradients that are kept apart on the processor.
 const LANES: f64 = 8.0;
-/// Tokens that a device computes at once where nothing of them is kept.
-const DEVICE_TOKENS: f64 = 16384.0;
 /// Lengths are padded to multiples of this on a device.
 const BUCKET: f64 = 16.0;
 
@@ -105,7 +103,7 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
             let (layer, checkpointing) = (layers.on_device(padded), train.gradient_checkpointing);
             let kept = if checkpointing { layers.hidden } else { layer };
             // With checkpointing a layer of one group of texts is computed again at a time.
-            let again = if checkpointing { (part * share).min(DEVICE_TOKENS) * layer } else { 0.0 };
+            let again = if checkpointing { (part * share).min(BATCH_TOKENS as f64) * layer } else { 0.0 };
             (weights, part * share * (2.0 * layers.hidden + layers.count * kept), again)
         }
     };
