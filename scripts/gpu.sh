@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows what wb does on a GPU, in ten minutes, and writes a table for reports/LOG.md.
 #
-#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--small]
+#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--small] [--through COMMAND]
 #
 # Needs no network and no Rust: FOLDER (target/cuda/wb-gpu unless told) holds wb and device_bench, which
 # scripts/cuda-build.sh made, and pairs.jsonl, where there is one. Needs Python with PyTorch, transformers,
@@ -13,19 +13,21 @@
 #   4. exact search, a million queries in a million documents
 #   5. a training, twice: the same bytes, or how far apart
 #
-# --small shrinks all of it, to try the script itself on a processor or a device of software.
+# --small shrinks all of it, to try the script itself on a processor or, with `--device vulkan --through
+# scripts/vulkan-device.sh`, where wb's programs are called by that command, on a device of software.
 set -euo pipefail
 
-case "${1:-}" in -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$(cd "$(dirname "$0")/.." && pwd)"
-device=cuda folder="" seconds=420 small=()
+device=cuda folder="" seconds=420 small=() through=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --device) device="$2"; shift 2 ;;
     --wb) folder="$2"; shift 2 ;;
     --seconds) seconds="$2"; shift 2 ;;
     --small) small=(--small); shift ;;
+    --through) through="$(realpath "$2")"; shift 2 ;;
     *) echo "unknown: $1; see scripts/gpu.sh --help" >&2; exit 2 ;;
   esac
 done
@@ -36,7 +38,13 @@ trap 'rm -rf "$work"' EXIT
 
 # Where its own libraries came along, they are looked for here.
 [ -d "$folder/lib" ] && ln -sfn "$folder" /tmp/wb-gpu
-wb="$folder/wb"
+program() {
+  [ -n "$through" ] || { echo "$folder/$1"; return; }
+  printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$through" "$folder/$1" > "$work/$1"
+  chmod +x "$work/$1"
+  echo "$work/$1"
+}
+wb="$(program wb)"
 began="$SECONDS"
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"
@@ -88,7 +96,7 @@ texts.write_text("".join(json.dumps(text) + "\n" for row in rows for text in row
 PY
 
 left=$((seconds - (SECONDS - began)))
-"$python" "$checkout/scripts/gpu/compare.py" --bench "$folder/device_bench" --device "$device" --work "$work" \
+"$python" "$checkout/scripts/gpu/compare.py" --bench "$(program device_bench)" --device "$device" --work "$work" \
   --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}"
 
 # The same training twice.

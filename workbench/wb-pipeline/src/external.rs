@@ -217,6 +217,20 @@ fn beir_folders(external: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// Both ways to predicted SQL; and that its data is missing too, which would be the next thing to be told.
+pub fn without_predictions(benchmark: SqlBenchmark, is_missing: bool) -> Error {
+    let name = benchmark.name();
+    let mut hint = format!("wb bench {name} --predictions FILE");
+    hint += match benchmark {
+        SqlBenchmark::Spider => " judges a file; wb text2sql configs/spider-rag.yaml makes them",
+        _ => " judges a file; `wb ls --benchmarks` tells what stands in it",
+    };
+    if is_missing {
+        hint += &format!("; its data is not there either: wb data get {name}");
+    }
+    Error::Value { key: name.to_owned(), message: "predicted SQL expected".to_owned(), hint: Some(hint) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@
 
 pub mod ab;
 pub mod bench;
+pub mod browser;
 mod code_labels;
 pub mod compare;
 pub mod config;
@@ -42,7 +43,9 @@ pub mod pages;
 pub mod preflight;
 pub mod progress;
 pub mod recipes;
+pub mod requirements;
 pub mod resume;
+pub mod search;
 pub mod session;
 pub mod stages;
 pub mod steps;

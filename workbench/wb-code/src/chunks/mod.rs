@@ -47,32 +47,73 @@ pub struct Chunk {
     pub text: String,
 }
 
+/// A function or a class as it lies in its source, also where that does not parse in part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeItem {
+    /// Function or class.
+    pub kind: ChunkKind,
+    /// Its name as written; empty where it has none.
+    pub name: String,
+    /// First and last line, from 1, with attributes and the comment directly above.
+    pub lines: [u32; 2],
+    /// The line of the code itself, below comments and attributes.
+    pub code_line: u32,
+}
+
 /// The chunks of a source in its order; those that do not parse are left out.
 ///
 /// Methods are functions: with both kinds asked for, a class is given whole and its methods once more.
 /// `None` where the parser gives up: text that is no source.
 pub fn chunks(source: &str, language: Language, kinds: &[ChunkKind]) -> Option<Vec<Chunk>> {
-    // Positions of the grammars are 32 bits wide.
-    u32::try_from(source.len()).ok()?;
-    let rules = language.rules();
-    let tree = parse(source, rules.grammars(source))?;
-    let lines = layout::Lines::of(source);
-    let mut walk = Walk { source, language, rules, kinds, lines, notes: Vec::new(), found: Vec::new() };
-    walk.run(tree.root_node());
-    Some(walk.found)
+    let walked = Walk::through(source, language, false)?;
+    let wanted = walked.found.iter().filter(|found| kinds.contains(&found.kind) && !found.has_error);
+    Some(wanted.filter_map(|found| walked.chunk(found)).collect())
+}
+
+/// The functions and classes of a source in its order, those inside of others after them.
+///
+/// `None` where the parser gives up: text that is no source.
+pub fn items(source: &str, language: Language) -> Option<Vec<CodeItem>> {
+    let walked = Walk::through(source, language, true)?;
+    Some(walked.found.iter().map(|found| walked.item(found)).collect())
 }
 
 struct Walk<'s> {
     source: &'s str,
     language: Language,
     rules: &'static dyn LanguageRules,
-    kinds: &'s [ChunkKind],
+    /// True where functions are looked into.
+    deep: bool,
     lines: layout::Lines,
     notes: Vec<Note>,
-    found: Vec<Chunk>,
+    found: Vec<FoundItem>,
 }
 
-impl Walk<'_> {
+/// A function or class with its bytes.
+struct FoundItem {
+    kind: ChunkKind,
+    name: String,
+    /// The node itself.
+    node: Range<usize>,
+    /// With attributes.
+    code: Range<usize>,
+    /// The comments directly above.
+    comments: Vec<(DocKind, Range<usize>)>,
+    has_error: bool,
+}
+
+impl<'s> Walk<'s> {
+    fn through(source: &'s str, language: Language, deep: bool) -> Option<Self> {
+        // Positions of the grammars are 32 bits wide.
+        u32::try_from(source.len()).ok()?;
+        let rules = language.rules();
+        let tree = parse(source, rules.grammars(source))?;
+        let lines = layout::Lines::of(source);
+        let mut walk = Self { source, language, rules, deep, lines, notes: Vec::new(), found: Vec::new() };
+        walk.run(tree.root_node());
+        Some(walk)
+    }
+
     /// Visits nodes in the order of the source, without recursion: a hostile source can nest a million deep.
     fn run(&mut self, root: Node<'_>) {
         let mut stack: Vec<(Node<'_>, Option<Range<usize>>)> = vec![(root, None)];
@@ -86,9 +127,11 @@ impl Walk<'_> {
                 }
                 Role::Wrapper => handed_down = Some(outer.clone().unwrap_or_else(|| node.byte_range())),
                 Role::Function { name, .. } => {
-                    let outer = outer.unwrap_or_else(|| node.byte_range());
+                    let outer = outer.clone().unwrap_or_else(|| node.byte_range());
                     self.take(ChunkKind::Function, node, name, outer);
-                    continue;
+                    if !self.deep {
+                        continue;
+                    }
                 }
                 Role::Declaration | Role::Other => {}
             }
@@ -103,23 +146,31 @@ impl Walk<'_> {
     }
 
     fn take(&mut self, kind: ChunkKind, node: Node<'_>, name: Option<Node<'_>>, outer: Range<usize>) {
-        if !self.kinds.contains(&kind) || node.has_error() {
-            return;
-        }
-        let (code, comment) = self.above(outer);
-        let Some(text) = layout::without(self.source, code.clone(), &[]) else { return };
+        let (code, comments) = self.above(outer);
         let name = name.and_then(|name| self.source.get(name.byte_range())).unwrap_or_default();
-        self.found.push(Chunk {
-            kind,
-            name: name.split_whitespace().collect::<Vec<_>>().join(" "),
-            lines: self.lines.span(self.source, &code),
-            comment,
-            text,
-        });
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.found.push(FoundItem { kind, name, node: node.byte_range(), code, comments, has_error: node.has_error() });
     }
 
-    /// The range with the attributes before it, and the text of the comments directly above.
-    fn above(&self, mut code: Range<usize>) -> (Range<usize>, String) {
+    fn chunk(&self, found: &FoundItem) -> Option<Chunk> {
+        Some(Chunk {
+            kind: found.kind,
+            name: found.name.clone(),
+            lines: self.lines.span(self.source, &found.code),
+            comment: comment::text(self.source, &found.comments, self.rules).trim().to_owned(),
+            text: layout::without(self.source, found.code.clone(), &[])?,
+        })
+    }
+
+    fn item(&self, found: &FoundItem) -> CodeItem {
+        let from = found.comments.first().map_or(found.code.start, |(_, range)| range.start);
+        let lines = self.lines.span(self.source, &(from..found.code.end));
+        let [code_line, _] = self.lines.span(self.source, &found.node);
+        CodeItem { kind: found.kind, name: found.name.clone(), lines, code_line }
+    }
+
+    /// The range with the attributes before it, and the comments directly above.
+    fn above(&self, mut code: Range<usize>) -> (Range<usize>, Vec<(DocKind, Range<usize>)>) {
         let mut at = code.start;
         let mut comments: Vec<(DocKind, Range<usize>)> = Vec::new();
         for note in self.notes.iter().rev() {
@@ -144,7 +195,7 @@ impl Walk<'_> {
         // A comment between an attribute and its function stays where it is; only what stands above all of it is apart.
         comments.retain(|(_, range)| range.end <= code.start);
         comments.reverse();
-        (code, comment::text(self.source, &comments, self.rules).trim().to_owned())
+        (code, comments)
     }
 }
 

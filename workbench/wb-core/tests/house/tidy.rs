@@ -13,13 +13,14 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 16] = [
     ("wb-core", 1),
     ("wb-fake-hub", 1),
     ("wb-hub", 2),
     ("wb-code", 2),
     ("wb-encoder", 2),
     ("wb-retrieval", 2),
+    ("wb-search", 3),
     ("wb-report", 2),
     ("wb-llm", 2),
     ("wb-data", 3),

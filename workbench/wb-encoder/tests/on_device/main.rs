@@ -5,6 +5,7 @@
 
 mod launches;
 mod long_texts;
+mod out_of_memory;
 mod own_process;
 mod passes;
 mod precision;

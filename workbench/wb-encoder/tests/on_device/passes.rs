@@ -322,8 +322,9 @@ fn layers_that_are_computed_again_give_the_same_gradients() {
     }
 }
 
-/// The second hundred of steps needs no more bytes than the first, in which kernels' calls are remembered. In a process of
-/// its own: what other tests left on the device comes and goes by a few bytes.
+/// The second hundred of steps keeps less than one number a step beyond what the first, in which kernels' calls are
+/// remembered, needed at most: what a step forgot would be a tensor. Not equal: what is yet to be freed when a step is
+/// through differs by a few bytes. In a process of its own, without what other tests left on the device.
 #[test]
 fn memory_stays_over_two_hundred_steps() {
     let status = own_process("passes::two_hundred_steps").status().unwrap();
@@ -354,5 +355,9 @@ fn two_hundred_steps() {
     let first = (1..=100).map(&mut after).max().unwrap();
     let most = (101..=200).map(&mut after).max().unwrap();
     eprintln!("{}: at most {first} bytes in use in the first hundred steps, {most} in the second", device.description);
-    assert!(most <= first, "at most {most} bytes in use in the second hundred steps, {first} in the first");
+    let one_number_a_step = 100 * size_of::<f32>() as u64;
+    assert!(
+        most < first + one_number_a_step,
+        "at most {most} bytes in use in the second hundred steps, {first} in the first"
+    );
 }

@@ -3,6 +3,7 @@
 mod choice;
 mod material;
 mod recipe;
+mod typed;
 mod yaml;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ pub use self::{
     choice::RecipeChoice,
     material::{DataChoice, InitMaterial, as_name},
     recipe::{Draft, Recipe},
+    typed::{DEFAULT_MINUTES, device, minutes},
     yaml::shell,
 };
 

@@ -2,17 +2,18 @@
 
 mod print;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Error;
-use wb_llm::LlmConfig;
+use anyhow::{Error, Result};
+use wb_core::{records::rag::Rag, run_dir::write_json};
+use wb_llm::{Ask, Client, LlmConfig, LlmQuestion, Reply};
 use wb_text2sql::{
     RagConfig,
     config::{GeneratorChoice, RetrieverChoice},
 };
 
 pub use self::print::print;
-use crate::{encoder, output};
+use crate::{encoder, interrupt::Interrupt, output, pages};
 
 /// Retrievers whose encoder is not there, or cannot be read.
 pub fn encoders(config: &RagConfig, runs: &Path) -> Vec<(String, Error)> {
@@ -36,4 +37,33 @@ pub fn describe(config: &RagConfig, llm: Option<&LlmConfig>) {
         ),
         GeneratorChoice::Nearest(_) => "          queries by rules: no language model".to_owned(),
     });
+}
+
+/// Writes an experiment's record and its page, and tells where they are.
+pub fn write(rag: &Rag, out: &Path, json: Option<&Path>) -> Result<()> {
+    let record: PathBuf = out.join("rag.json");
+    write_json(&record, rag)?;
+    if let Some(json) = json {
+        write_json(json, rag)?;
+    }
+    output::line(format!("record  {}", record.display()));
+    if let Some(files) = pages::rag(rag, &record.with_extension("html"))? {
+        output::line(format!("page    {}", files.html.display()));
+        output::line(format!("chart   {}", files.png.display()));
+    }
+    Ok(())
+}
+
+/// A language model that is asked until Ctrl-C.
+pub struct Asking<'a> {
+    /// The model.
+    pub client: &'a Client,
+    /// The wish to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Ask for Asking<'_> {
+    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
+        self.interrupt.while_asking(|_| self.client.ask_all(questions, each))
+    }
 }

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::LazyLock};
 use clap::Args;
 use wb_bench::benchmarks::NAMES;
 use wb_encoder::{DeviceConfig, MemoryType};
+use wb_search::sets::SearchSet;
 use wb_sql::{Compat, benchmarks::SqlBenchmark};
 
 use super::PlacesArguments;
@@ -59,6 +60,9 @@ pub struct Bench {
     /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100]
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
+    /// The set of questions of `search`: semble, swe-qa, cqs.
+    #[arg(long, value_name = "SET")]
+    pub set: Option<SearchSet>,
     /// Text to embed of documents that a language model annotated: code, annotation, both, concat.
     #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
     pub embed: Option<String>,
@@ -145,6 +149,7 @@ impl Bench {
             (self.token_index.is_some(), "--token-index", RETRIEVAL),
             (!self.compare_dtype.is_empty(), "--compare-dtype", RETRIEVAL),
             (self.rerank.is_some(), "--rerank", RETRIEVAL),
+            (self.set.is_some(), "--set", &["search"]),
             (self.embed.is_some(), "--embed", RETRIEVAL),
             (self.max_tokens.is_some(), "--max-tokens", RETRIEVAL),
             (self.device != DeviceConfig::Auto, "--device", RETRIEVAL),

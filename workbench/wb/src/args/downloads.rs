@@ -36,6 +36,8 @@ impl Command {
             Self::Ls(ls) => &ls.places,
             Self::Synth(_)
             | Self::Init(_)
+            | Self::Index(_)
+            | Self::Search(_)
             | Self::Doctor(_)
             | Self::Completions { .. }
             | Self::Probe(_)

@@ -7,6 +7,7 @@ mod encode;
 mod given;
 mod init;
 mod mine_negatives;
+mod search;
 mod text2sql;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use self::{
     given::{ExperimentArguments, Given, GivenLedger, file_and_values},
     init::InitArguments,
     mine_negatives::MineNegatives,
+    search::{IndexArguments, SearchArguments},
     text2sql::Text2Sql,
 };
 
@@ -177,6 +179,18 @@ Examples:
         after_help = "Examples:\n  wb report\n  wb report --open\n  wb report quickstart-1a2b3c4d --reports pages"
     )]
     Report(Report),
+    /// Indexes the code of a project, or brings its index up to date.
+    #[command(after_help = "Examples:\n  wb index\n  wb index path/to/project\n  wb index --status")]
+    Index(IndexArguments),
+    /// Finds functions, types and sections of a project by words or names; indexes it first, where that was not done.
+    #[command(after_help = "\
+Examples:
+  wb search 'where are retries counted'
+  wb search Parser::next --explain
+  wb search 'read the config file' --in src --lang rust,python -n 3
+  wb search 'http client' --budget 2000 --json            # whole functions as long as they fit into 2,000 tokens
+  wb search 'session cookies' --fresh                     # with the files that have changed since")]
+    Search(SearchArguments),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
     #[command(after_help = "\
 Examples:

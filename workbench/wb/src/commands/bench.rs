@@ -9,13 +9,13 @@ use wb_pipeline::{
     contestants::{Contestants, WantedContestants},
     device,
     documents::Documents,
-    encoder, external, manifest, mine,
+    encoder, external, manifest, mine, requirements,
 };
 use wb_retrieval::{mining::CrossEncoderConfig, token_index::TokenIndexConfig};
 use wb_sql::benchmarks::SqlBenchmark;
 use wb_synth::annotate::EmbedText;
 
-use super::{End, data_get, judge_sql};
+use super::{End, data_get, judge_sql, search};
 use crate::{
     args,
     output::{self, Bars},
@@ -29,6 +29,9 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if arguments.names.is_empty() {
         return list(arguments);
     }
+    if arguments.names == ["search"] {
+        return search::bench(arguments);
+    }
     let of_sql = one_of_sql(&arguments.names)?;
     refuse_options(arguments)?;
     if let Some(benchmark) = of_sql {
@@ -36,7 +39,8 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     }
     // Everything typed is checked before anything is computed.
     let benchmarks = arguments.names.iter().map(|name| named(name, arguments)).collect::<Result<Vec<_>>>()?;
-    let requirements = arguments.require.iter().map(|text| requirement(text)).collect::<Result<Vec<_>>>()?;
+    let requirements =
+        arguments.require.iter().map(|text| requirements::requirement(text)).collect::<Result<Vec<_>>>()?;
     if let Some(retriever) = &arguments.retriever {
         encoder::check_retriever(retriever)?;
     }
@@ -186,16 +190,6 @@ fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
     }
     benchmark.validate("bench")?;
     Ok(benchmark)
-}
-
-/// `mrr=0.40`
-pub(super) fn requirement(text: &str) -> Result<(String, f64)> {
-    let parsed =
-        text.split_once('=').and_then(|(metric, value)| Some((metric.to_lowercase(), value.parse::<f64>().ok()?)));
-    match parsed {
-        Some((metric, value)) if (0.0..=1.0).contains(&value) => Ok((metric, value)),
-        _ => bail!("--require {text}: expected a metric and a fraction, as in mrr=0.40"),
-    }
 }
 
 /// Version and features of this build, for `wb doctor`.

@@ -8,16 +8,16 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
-use wb_core::{Error, run_dir::write_json};
+use anyhow::{Context, Result};
+use wb_core::run_dir::write_json;
 use wb_data::parquet_rows;
-use wb_pipeline::{environment, external};
+use wb_pipeline::{environment, external, requirements};
 use wb_sql::{
     benchmarks::{SYNTHETIC_SQL_COLUMNS, SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
     execute::{JudgeOptions, StatementLimits, WorkerCommand, WorkerPool},
 };
 
-use super::{End, bench::requirement, data_get};
+use super::{End, data_get};
 use crate::{
     args, interrupt,
     output::{self, Bars},
@@ -25,7 +25,7 @@ use crate::{
 
 /// Judges predictions, prints and writes what came out, and looks at what is required of it.
 pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
-    let requirements = requirements(&arguments.require, benchmark)?;
+    let requirements = requirements::of_sql(&arguments.require, benchmark)?;
     if let Some(path) = &arguments.json {
         files::writable(path)?;
     }
@@ -60,18 +60,6 @@ pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
     Ok(if refusals.is_empty() { End::Done } else { End::Refused })
 }
 
-/// Requirements, each of a metric that the benchmark has.
-pub(super) fn requirements(typed: &[String], benchmark: SqlBenchmark) -> Result<Vec<(String, f64)>> {
-    let requirements = typed.iter().map(|text| requirement(text)).collect::<Result<Vec<_>>>()?;
-    for (metric, least) in &requirements {
-        if !benchmark.metrics().contains(&metric.as_str()) {
-            let known = benchmark.metrics().join(", ");
-            bail!("--require {metric}={least}: {} has no metric `{metric}`, but {known}", benchmark.name());
-        }
-    }
-    Ok(requirements)
-}
-
 /// Workers: this same program, started again.
 pub(super) fn pool(execution: &args::SqlExecution, benchmark: SqlBenchmark) -> Result<WorkerPool> {
     let program = environment::this_program().context("cannot start a worker")?;
@@ -93,27 +81,13 @@ fn inputs(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<(PathBuf, 
     let Some(predictions) = arguments.sql.predictions.as_deref() else {
         // Nothing is fetched for a command that is not whole.
         let is_there = arguments.dataset.is_some() || external::has_sql(benchmark, &arguments.external)?;
-        return Err(without_predictions(benchmark, !is_there).into());
+        return Err(external::without_predictions(benchmark, !is_there).into());
     };
     let dataset = match &arguments.dataset {
         Some(dataset) => dataset.clone(),
         None => external::of_sql(benchmark, &arguments.external, &data_get::bring)?,
     };
     Ok((dataset, predictions))
-}
-
-/// Both ways to predicted SQL; and that its data is missing too, which would be the next thing to be told.
-fn without_predictions(benchmark: SqlBenchmark, is_missing: bool) -> Error {
-    let name = benchmark.name();
-    let mut hint = format!("wb bench {name} --predictions FILE");
-    hint += match benchmark {
-        SqlBenchmark::Spider => " judges a file; wb text2sql configs/spider-rag.yaml makes them",
-        _ => " judges a file; `wb ls --benchmarks` tells what stands in it",
-    };
-    if is_missing {
-        hint += &format!("; its data is not there either: wb data get {name}");
-    }
-    Error::Value { key: name.to_owned(), message: "predicted SQL expected".to_owned(), hint: Some(hint) }
 }
 
 fn print(scores: &SqlScores) {

@@ -13,9 +13,9 @@ mod init;
 mod judge_sql;
 mod ls;
 mod mine_negatives;
-mod open;
 mod recipes;
 mod report;
+mod search;
 mod synth;
 mod text2sql;
 
@@ -54,6 +54,8 @@ pub fn run(command: Command) -> Result<End> {
         Command::Ab(arguments) => ab::ab(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Index(arguments) => search::index(arguments),
+        Command::Search(arguments) => search::search(arguments),
         Command::Encode(arguments) => encode::encode(arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),

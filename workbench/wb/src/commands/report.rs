@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use wb_core::{Error, RunDir};
-use wb_pipeline::pages;
+use wb_pipeline::{browser, pages};
 
-use super::{End, open};
+use super::End;
 use crate::{
     args,
     output::{self, Bars},
@@ -28,7 +28,7 @@ pub fn report(arguments: &args::Report) -> Result<End> {
         bars.finish();
         output::line(page.display().to_string());
         if arguments.open {
-            open::open(&page);
+            browser::open(&page);
         }
     }
     Ok(End::Done)

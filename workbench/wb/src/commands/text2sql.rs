@@ -1,16 +1,13 @@
 //! `wb text2sql`: text-to-SQL without retrieved examples and with those of each retriever, on the same questions with
 //! the same seeds.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use wb_core::{records::rag::Rag, run_dir::write_json};
-use wb_llm::{Ask, Client, LlmQuestion, Reply};
+use wb_core::records::rag::Rag;
 use wb_pipeline::{
     encoder::{self, Opening},
-    environment,
-    interrupt::Interrupt,
-    pages, synth, text2sql,
+    environment, requirements, synth, text2sql,
 };
 use wb_sql::benchmarks::{SqlBenchmark, files, judged::statuses, status};
 use wb_text2sql::{
@@ -26,7 +23,7 @@ use crate::{
 
 /// `wb text2sql`
 pub fn text2sql(arguments: &args::Text2Sql) -> Result<End> {
-    let requirements = judge_sql::requirements(&arguments.require, SqlBenchmark::Spider)?;
+    let requirements = requirements::of_sql(&arguments.require, SqlBenchmark::Spider)?;
     if let Some(path) = &arguments.json {
         files::writable(path)?;
     }
@@ -63,7 +60,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
         ),
         _ => None,
     };
-    let asking = client.as_ref().map(|client| Asking { client, interrupt: &interrupt });
+    let asking = client.as_ref().map(|client| text2sql::Asking { client, interrupt: &interrupt });
     let mut progress = |progress| bars.report(progress);
     let inputs = RagInputs::read(config, arguments.execution.databases.as_deref(), &pool, file.seed, &mut progress)?;
     if inputs.unread > 0 {
@@ -109,32 +106,6 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
     for arm in &arms {
         output::line(format!("{:12} {}", arm.name, status::line(&statuses(&arm.judged))));
     }
-    write(&rag, &out, arguments.json.as_deref())?;
+    text2sql::write(&rag, &out, arguments.json.as_deref())?;
     Ok(rag)
-}
-
-/// A language model that is asked until Ctrl-C.
-struct Asking<'a> {
-    client: &'a Client,
-    interrupt: &'a Interrupt,
-}
-
-impl Ask for Asking<'_> {
-    fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> wb_llm::Result<Vec<Reply>> {
-        self.interrupt.while_asking(|_| self.client.ask_all(questions, each))
-    }
-}
-
-fn write(rag: &Rag, out: &Path, json: Option<&Path>) -> Result<()> {
-    let record: PathBuf = out.join("rag.json");
-    write_json(&record, rag)?;
-    if let Some(json) = json {
-        write_json(json, rag)?;
-    }
-    output::line(format!("record  {}", record.display()));
-    if let Some(files) = pages::rag(rag, &record.with_extension("html"))? {
-        output::line(format!("page    {}", files.html.display()));
-        output::line(format!("chart   {}", files.png.display()));
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@ mod terminal;
 
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
+use wb_core::Progress;
 use wb_pipeline::output::Listener;
 
 pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
@@ -34,6 +35,14 @@ pub fn line(text: impl AsRef<str>) {
 /// A remark that is no result.
 pub fn note(text: impl AsRef<str>) {
     bars::above(|| drop(writeln!(stderr(), "{}", text.as_ref())));
+}
+
+/// Does something that threads tell the progress of, and shows how far it is.
+pub fn with_bars<T>(work: impl FnOnce(&mut (dyn FnMut(Progress) + Send)) -> T) -> T {
+    let mut bars = Bars::new();
+    let done = work(&mut |now| bars.report(now));
+    bars.finish();
+    done
 }
 
 /// True where a person can be asked: what they type and what they are asked are on a terminal.

@@ -34,6 +34,7 @@ mod reranking;
 mod rescoring;
 mod resumed;
 mod sandbox;
+mod search;
 mod static_from_teacher;
 mod story;
 mod synthesis;

@@ -4,9 +4,9 @@ use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result};
 use wb_core::Error;
-use wb_pipeline::init::{DataChoice, InitMaterial};
+use wb_pipeline::init::{self, DEFAULT_MINUTES, DataChoice, InitMaterial};
 
-use super::answers::{self, DEFAULT_MINUTES, InitAnswers};
+use super::answers::{self, InitAnswers};
 use crate::{args, output};
 
 const DATA: &str = "Which code or data? A folder of code, a file of pairs (.jsonl, .parquet, .csv), or Enter for the \
@@ -25,12 +25,12 @@ pub fn ask(arguments: &args::InitArguments, input: &mut dyn BufRead, output: &mu
             device.require_compiled()?;
             device
         }
-        None => asked.until(DEVICE, &mut answers::device)?,
+        None => asked.until(DEVICE, &mut init::device)?,
     };
     let question = format!("How long may a run take, in minutes? [{DEFAULT_MINUTES}]:");
     let minutes = match arguments.minutes {
         Some(minutes) => minutes,
-        None => asked.until(&question, &mut answers::minutes)?,
+        None => asked.until(&question, &mut init::minutes)?,
     };
     Ok(InitAnswers { material, device, minutes })
 }

@@ -1,0 +1,84 @@
+//! A Vulkan device whose memory runs out while training, as its driver says it (`scripts/vulkan/limited.c`).
+
+use std::{fs, path::Path};
+
+use wb_core::Side;
+use wb_encoder::{
+    BurnBackbone, Pooling, Precision,
+    train::{Meeting, MicroTokens, TokenizeRequest, TrainConfig},
+};
+
+use crate::{
+    own_process::{own_process, skipped},
+    passes::{VOCAB, bert, model},
+    test_device,
+    training::{config, losses, run_texts, steps},
+};
+
+/// Variable that tells the folder of the loader of Vulkan with a limit.
+const LOADER: &str = "WB_TEST_LIMITED_VULKAN";
+/// Variable that tells a child where it trains.
+const FOLDER: &str = "WB_TEST_TRAINS_IN";
+
+/// Three steps of sixteen texts of 256 tokens: what is kept for the way back is most of the device's memory.
+fn three_steps() -> TrainConfig {
+    let mut three = TrainConfig { max_steps: 3, ..config(Precision::Fp32) };
+    three.batch.micro_tokens = MicroTokens::Auto;
+    three
+}
+
+fn tokenize(request: TokenizeRequest<'_>) -> wb_core::Result<Vec<u32>> {
+    let number: usize = request.text.split_once(' ').unwrap().1.parse().unwrap();
+    let shift = if request.side == Side::Query { 0 } else { 3 };
+    Ok((0..256).map(|at| ((number * 11 + at * at * (number % 5 + 1) + shift) % VOCAB) as u32).collect())
+}
+
+#[test]
+#[ignore = "run by training_goes_on_where_memory_runs_out in processes of its own"]
+fn trains() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let mut backbone =
+        BurnBackbone::new(model(bert(), Pooling::Mean, true), test_device().burn(), "test device").unwrap();
+    let outcome = run_texts(&mut backbone, Path::new(&folder), false, &three_steps(), (Meeting::Vectors, &tokenize));
+    outcome.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+}
+
+/// With two thirds of the memory that the training takes by itself, it ends with the same losses, in smaller parts.
+#[test]
+fn training_goes_on_where_memory_runs_out() {
+    let Some(loader) = std::env::var_os(LOADER) else {
+        skipped(
+            "training_goes_on_where_memory_runs_out",
+            &format!("{LOADER} is not set: scripts/check-vulkan.sh does"),
+        );
+        return;
+    };
+    // The most bytes that were there at once, and how many allocations were refused.
+    let train = |folder: &Path, memory: Option<u64>| -> (u64, u64) {
+        let log = folder.join("memory");
+        let mut child = own_process("out_of_memory::trains");
+        child.env("LD_LIBRARY_PATH", &loader).env("MEMORY_LOG", &log).env(FOLDER, folder);
+        child.envs(memory.map(|bytes| ("MEMORY", bytes.to_string())));
+        let status = child.status().unwrap();
+        assert!(status.success(), "{memory:?} bytes: {status}");
+        let told = fs::read_to_string(log).unwrap();
+        let (most, refusals) = told.trim().split_once(' ').unwrap();
+        (most.parse().unwrap(), refusals.parse().unwrap())
+    };
+    let (plenty, short) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (most, refusals) = train(plenty.path(), None);
+    assert_eq!(refusals, 0);
+    assert!(steps(plenty.path()).iter().all(|step| step.micro_tokens.is_none()));
+    let limit = most / 3 * 2;
+    let (held, refusals) = train(short.path(), Some(limit));
+    assert!(held <= limit && refusals > 0, "{held} of {limit} bytes, {refusals} refused");
+    let parts: Vec<_> = steps(short.path()).iter().map(|step| step.micro_tokens).collect();
+    assert!(parts.iter().all(|most| most.is_some_and(|most| most < 16 * 256)), "{parts:?}");
+    let (expected, found) = (losses(plenty.path()), losses(short.path()));
+    let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    eprintln!(
+        "{}: {most} bytes, then at most {limit} with {refusals} refused and parts of {parts:?} tokens: losses {worst:.1e} apart",
+        test_device().description
+    );
+    assert!(worst < 1e-5 && expected.len() == 3 && found.len() == 3, "{expected:?}, {found:?}");
+}

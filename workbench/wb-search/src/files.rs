@@ -1,0 +1,291 @@
+//! Files of a project that can be searched, with what is left aside and why.
+//!
+//! Nothing outside of the folder is read: links are not followed, and pipes, devices and sockets are no files. What
+//! `.gitignore` names is left aside, as are secrets by their names.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::UNIX_EPOCH,
+};
+
+use ignore::WalkBuilder;
+use serde::{
+    Deserialize, Serialize,
+    de::{IntoDeserializer, value},
+};
+use wb_code::CodeLanguage;
+
+use crate::{Error, Result};
+
+/// Larger files are data, or written by programs.
+pub const MOST_BYTES: u64 = 1 << 20;
+/// Characters of a line, on average, beyond which nobody is meant to read a file.
+const MOST_CHARS_A_LINE: usize = 500;
+
+/// The part that a file plays in its project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileRole {
+    /// Code that does the work.
+    Source,
+    /// Tests and what they are made of.
+    Test,
+    /// Examples and benchmarks.
+    Example,
+    /// Types without bodies: `.d.ts`, `.pyi`.
+    Declaration,
+    /// Code that a program wrote, or that came from elsewhere.
+    Generated,
+    /// Prose.
+    Docs,
+    /// Settings and data.
+    Config,
+}
+
+impl FromStr for FileRole {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let known = Self::deserialize(name.into_deserializer());
+        known.map_err(|_: value::Error| {
+            "expected source, test, example, declaration, generated, docs or config".to_owned()
+        })
+    }
+}
+
+impl FileRole {
+    /// All of them, in the order of their numbers in an index.
+    pub const ALL: [Self; 7] =
+        [Self::Source, Self::Test, Self::Example, Self::Declaration, Self::Generated, Self::Docs, Self::Config];
+}
+
+/// A file as a walk finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Path below the root, with `/`.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Nanoseconds since 1970 at which it was changed last; 0 where nobody knows.
+    pub modified: u64,
+}
+
+/// The files of a folder.
+#[derive(Debug, Clone)]
+pub struct FolderFiles {
+    /// The folder.
+    pub root: PathBuf,
+    /// In the order of their paths.
+    pub files: Vec<ProjectFile>,
+    /// Numbers of files that are left aside, by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+}
+
+impl FolderFiles {
+    /// Walks through a folder.
+    pub fn of(root: &Path) -> Result<Self> {
+        if !root.is_dir() {
+            let what = format!("{} is not a folder, expected one with files to search", root.display());
+            return Err(Error::failed(what).with_hint("wb index path/to/project"));
+        }
+        let mut found = Self { root: root.to_owned(), files: Vec::new(), skipped: BTreeMap::new() };
+        let walk = WalkBuilder::new(root).require_git(false).follow_links(false).git_global(false).build();
+        for entry in walk {
+            let Ok(entry) = entry else {
+                found.skip("cannot be listed");
+                continue;
+            };
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if !is_file || language_and_role(&entry.file_name().to_string_lossy(), "").is_none() {
+                continue;
+            }
+            match classify(entry.path(), root) {
+                Ok(file) => found.files.push(file),
+                Err(reason) => found.skip(reason),
+            }
+        }
+        found.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        Ok(found)
+    }
+
+    pub(crate) fn skip(&mut self, reason: &'static str) {
+        *self.skipped.entry(reason).or_default() += 1;
+    }
+
+    /// Text of one of the files, or why it has none.
+    pub fn read(&self, file: &ProjectFile) -> std::result::Result<String, &'static str> {
+        let bytes = fs::read(self.root.join(&file.path)).map_err(|_| "cannot be read")?;
+        if bytes.iter().take(8192).any(|byte| *byte == 0) {
+            return Err("no text");
+        }
+        let text = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
+        let lines = text.lines().count().max(1);
+        if text.len() / lines > MOST_CHARS_A_LINE { Err("lines too long to read") } else { Ok(text) }
+    }
+}
+
+fn classify(path: &Path, root: &Path) -> std::result::Result<ProjectFile, &'static str> {
+    let parts: Option<Vec<&str>> =
+        path.strip_prefix(root).ok().and_then(|path| path.iter().map(|part| part.to_str()).collect());
+    let path_below = parts.ok_or("path that is not UTF-8")?.join("/");
+    if is_secret(path_below.rsplit('/').next().unwrap_or_default()) {
+        return Err("secret by its name");
+    }
+    let metadata = fs::symlink_metadata(path).map_err(|_| "cannot be read")?;
+    if metadata.len() > MOST_BYTES {
+        return Err("too large");
+    }
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified = modified.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(0);
+    Ok(ProjectFile { path: path_below, size: metadata.len(), modified })
+}
+
+/// Names under which keys and passwords are kept.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let ends = [".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".kdbx"];
+    name == ".env"
+        || name.starts_with(".env.") && !name.ends_with(".example")
+        || ends.iter().any(|ending| name.ends_with(ending))
+        || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".npmrc", ".pypirc", "credentials.json"]
+            .contains(&name.as_str())
+}
+
+/// Languages of code beyond those that data sets have, with the endings of their files.
+const FURTHER_LANGUAGES: [(&str, &[&str]); 16] = [
+    ("kotlin", &["kt", "kts"]),
+    ("scala", &["scala", "sc", "sbt"]),
+    ("swift", &["swift"]),
+    ("elixir", &["ex", "exs"]),
+    ("erlang", &["erl", "hrl"]),
+    ("zig", &["zig"]),
+    ("dart", &["dart"]),
+    ("julia", &["jl"]),
+    ("r", &["r"]),
+    ("ocaml", &["ml", "mli"]),
+    ("fsharp", &["fs", "fsx"]),
+    ("clojure", &["clj", "cljs", "cljc"]),
+    ("groovy", &["groovy", "gradle"]),
+    ("nim", &["nim"]),
+    ("vue", &["vue", "svelte"]),
+    ("shell", &["bats", "zsh", "fish"]),
+];
+
+const DOCS: [&str; 6] = ["md", "mdx", "rst", "txt", "adoc", "org"];
+const CONFIG: [&str; 12] =
+    ["toml", "yaml", "yml", "json", "ini", "cfg", "conf", "xml", "properties", "proto", "graphql", "tf"];
+
+/// Language and role of a file by its path, and its role by what it begins with; `None` where nothing is known of it.
+pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRole)> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    let Some((stem, ending)) = lower.rsplit_once('.') else {
+        return match lower.as_str() {
+            "makefile" | "dockerfile" | "rakefile" | "gemfile" | "justfile" => Some(("text", FileRole::Config)),
+            _ => None,
+        };
+    };
+    let further = || FURTHER_LANGUAGES.iter().find(|(_, endings)| endings.contains(&ending)).map(|(name, _)| *name);
+    let code = CodeLanguage::with_ending(ending).map(|language| language.name).or_else(further);
+    let Some(language) = code else {
+        let prose = DOCS.contains(&ending).then_some(("text", FileRole::Docs));
+        return prose.or_else(|| CONFIG.contains(&ending).then_some(("text", FileRole::Config)));
+    };
+    Some((language, role_of_code(&path.to_ascii_lowercase(), stem, &lower, text)))
+}
+
+fn role_of_code(path: &str, stem: &str, name: &str, text: &str) -> FileRole {
+    const TESTS: [&str; 8] = ["test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures"];
+    const EXAMPLES: [&str; 8] =
+        ["example", "examples", "bench", "benches", "benchmark", "benchmarks", "demo", "samples"];
+    const FOREIGN: [&str; 6] = ["node_modules", "vendor", "vendored", "third_party", "thirdparty", "bower_components"];
+    let folders = || path.split('/').rev().skip(1);
+    let stands_in = |names: &[&str]| folders().any(|folder| names.contains(&folder));
+    let head: String = text.chars().take(400).collect::<String>().to_ascii_lowercase();
+    let written = head.contains("@generated") || head.contains("do not edit") || head.contains("autogenerated");
+    if stands_in(&FOREIGN) || name.ends_with(".min.js") || written {
+        return FileRole::Generated;
+    }
+    let is_test = ["_test", "_tests", ".test", "_spec", ".spec", "-test"].iter().any(|end| stem.ends_with(end))
+        || stem.starts_with("test_")
+        || matches!(stem, "test" | "tests" | "conftest");
+    if is_test || stands_in(&TESTS) {
+        return FileRole::Test;
+    }
+    if stands_in(&EXAMPLES) {
+        return FileRole::Example;
+    }
+    match name.ends_with(".d.ts") || name.ends_with(".pyi") {
+        true => FileRole::Declaration,
+        false => FileRole::Source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_follow_from_paths_and_heads() {
+        for (path, text, expected) in [
+            ("src/lib.rs", "", Some(("rust", FileRole::Source))),
+            ("src/Parser.kt", "", Some(("kotlin", FileRole::Source))),
+            ("tests/it/a.py", "", Some(("python", FileRole::Test))),
+            ("pkg/a_test.go", "", Some(("go", FileRole::Test))),
+            ("web/a.spec.ts", "", Some(("typescript", FileRole::Test))),
+            ("examples/a.js", "", Some(("javascript", FileRole::Example))),
+            ("types/a.d.ts", "", Some(("typescript", FileRole::Declaration))),
+            ("vendor/x/a.go", "", Some(("go", FileRole::Generated))),
+            ("api.go", "// Code generated by x. DO NOT EDIT.\n", Some(("go", FileRole::Generated))),
+            ("README.md", "", Some(("text", FileRole::Docs))),
+            ("Cargo.toml", "", Some(("text", FileRole::Config))),
+            ("Makefile", "", Some(("text", FileRole::Config))),
+            ("a.png", "", None),
+            ("LICENSE", "", None),
+        ] {
+            assert_eq!(language_and_role(path, text), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_is_meant_to_read_is_left_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("bundle.js"), "x".repeat(2000) + "\n" + &"y".repeat(2000)).unwrap();
+        let found = FolderFiles::of(folder.path()).unwrap();
+        assert_eq!(found.read(&found.files[0]), Err("lines too long to read"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_hostile_folder_gives_its_own_plain_files_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, outside) = (place.path().join("project"), place.path().join("outside.py"));
+        fs::create_dir(&root).unwrap();
+        fs::write(&outside, "secret = 1\n").unwrap();
+        std::os::unix::fs::symlink(&outside, root.join("link.py")).unwrap();
+        std::os::unix::fs::symlink(place.path(), root.join("up")).unwrap();
+        let pipe = std::process::Command::new("mkfifo").arg(root.join("pipe.py")).status().unwrap();
+        assert!(pipe.success());
+        for (name, text) in [
+            ("a.py", "def a(): pass\n"),
+            ("ignored.py", "x = 1\n"),
+            (".gitignore", "ignored.py\n"),
+            ("server.key", "-----BEGIN\n"),
+            ("id_rsa.py", "x = 1\n"),
+            ("credentials.json", "{}\n"),
+        ] {
+            fs::write(root.join(name), text).unwrap();
+        }
+        fs::write(root.join("large.py"), vec![b'#'; MOST_BYTES as usize + 1]).unwrap();
+        fs::write(root.join("binary.py"), b"a\0b").unwrap();
+        let found = FolderFiles::of(&root).unwrap();
+        let names: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(names, ["a.py", "binary.py", "id_rsa.py"]);
+        assert_eq!(found.skipped, [("secret by its name", 1), ("too large", 1)].into());
+        assert_eq!(found.read(&found.files[1]), Err("no text"));
+        assert!(FolderFiles::of(&root.join("a.py")).unwrap_err().to_string().contains("not a folder"));
+    }
+}

@@ -1,0 +1,255 @@
+//! The bytes of an index.
+//!
+//! Eight bytes of magic with the version; the lengths of five sections as 8 bytes each; the sections: files, units, ends
+//! of words and of their postings (4 bytes each), words, postings; 32 bytes of BLAKE3 of all before. Numbers are in little
+//! endian; inside of files, units and postings they have seven bits a byte.
+
+use std::{cmp::Ordering, ops::Range};
+
+use super::{Counts, IndexedFile, IndexedUnit, Postings};
+use crate::{
+    Error, Result,
+    bytes::{Reader, Writer, damaged},
+    files::FileRole,
+    units::CodeUnit,
+};
+
+const MAGIC: [u8; 8] = *b"wbcode\x00\x01";
+const SECTIONS: usize = 5;
+const HEAD: usize = MAGIC.len() + 8 * SECTIONS;
+const CHECKSUM: usize = blake3::OUT_LEN;
+
+/// The bytes of an index, whose checksum holds, and where its sections are.
+#[derive(Debug, Clone)]
+pub(super) struct Sections {
+    bytes: Vec<u8>,
+    places: [Range<usize>; SECTIONS],
+    n_words: usize,
+}
+
+impl Sections {
+    pub(super) fn of(bytes: Vec<u8>) -> Result<Self> {
+        let foreign = |what: &str| Error::data("index", what.to_owned()).with_hint("make it again: wb index --anew");
+        if !bytes.starts_with(&MAGIC[..6]) {
+            return Err(foreign("is no index of this program"));
+        }
+        if !bytes.starts_with(&MAGIC) {
+            return Err(foreign("was written by another version of this program"));
+        }
+        let body = bytes.len().checked_sub(CHECKSUM).filter(|body| *body >= HEAD).ok_or_else(damaged)?;
+        if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
+            return Err(foreign("is damaged: its checksum is another"));
+        }
+        let mut places: [Range<usize>; SECTIONS] = Default::default();
+        let mut from = HEAD;
+        for (place, length) in places.iter_mut().zip(bytes[MAGIC.len()..HEAD].chunks_exact(8)) {
+            let length = length.try_into().ok().map(u64::from_le_bytes).and_then(|length| usize::try_from(length).ok());
+            let to = length.and_then(|length| from.checked_add(length)).filter(|to| *to <= body).ok_or_else(damaged)?;
+            *place = from..to;
+            from = to;
+        }
+        let n_words = places[2].len() / 8;
+        if from != body || places[2].len() % 8 != 0 {
+            return Err(damaged());
+        }
+        Ok(Self { bytes, places, n_words })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn section(&self, number: usize) -> &[u8] {
+        &self.bytes[self.places[number].clone()]
+    }
+
+    pub(super) fn files(&self) -> &[u8] {
+        self.section(0)
+    }
+
+    pub(super) fn units(&self) -> &[u8] {
+        self.section(1)
+    }
+
+    pub(super) fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    /// End of a word (0) or of its postings (1); that before the first is 0.
+    fn end(&self, at: usize, which: usize) -> usize {
+        let Some(at) = at.checked_sub(1) else { return 0 };
+        let place = 8 * at + 4 * which;
+        self.section(2).get(place..place + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
+            as usize
+    }
+
+    /// A word, and the bytes of its postings.
+    pub(super) fn word(&self, at: usize) -> Result<(&str, &[u8])> {
+        let part = |which: usize| {
+            let range = self.end(at, which)..self.end(at + 1, which);
+            self.section(3 + which).get(range).ok_or_else(damaged)
+        };
+        Ok((std::str::from_utf8(part(0)?).map_err(|_| damaged())?, part(1)?))
+    }
+
+    /// The bytes of a word's postings, by halving.
+    pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
+        let (mut low, mut high) = (0, self.n_words);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (found, postings) = self.word(middle)?;
+            match found.cmp(word) {
+                Ordering::Equal => return Ok(Some(postings)),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// An index as bytes; words in their order. An error where words or postings take more than 4 GB.
+pub(super) fn encode<'a>(
+    files: &[IndexedFile],
+    units: &[IndexedUnit],
+    postings: impl Iterator<Item = (&'a str, Postings)>,
+) -> Result<Vec<u8>> {
+    let mut sections: [Writer; SECTIONS] = Default::default();
+    sections[0].number(files.len() as u64);
+    files.iter().for_each(|file| write_file(&mut sections[0], file));
+    sections[1].number(units.len() as u64);
+    units.iter().for_each(|unit| write_unit(&mut sections[1], unit));
+    for (word, found) in postings {
+        sections[3].0.extend_from_slice(word.as_bytes());
+        write_postings(&mut sections[4], &found);
+        for which in [3, 4] {
+            let end = u32::try_from(sections[which].0.len());
+            let end =
+                end.map_err(|_| Error::failed("the words of these files take more than 4 GB; index fewer at once"))?;
+            sections[2].0.extend_from_slice(&end.to_le_bytes());
+        }
+    }
+    let length: usize = sections.iter().map(|section| section.0.len()).sum();
+    let mut bytes = Vec::with_capacity(HEAD + length + CHECKSUM);
+    bytes.extend_from_slice(&MAGIC);
+    sections.iter().for_each(|section| bytes.extend_from_slice(&(section.0.len() as u64).to_le_bytes()));
+    sections.iter().for_each(|section| bytes.extend_from_slice(&section.0));
+    let sum = blake3::hash(&bytes);
+    bytes.extend_from_slice(sum.as_bytes());
+    Ok(bytes)
+}
+
+fn write_file(to: &mut Writer, file: &IndexedFile) {
+    to.text(&file.path);
+    to.text(&file.language);
+    to.number(FileRole::ALL.iter().position(|role| *role == file.role).unwrap_or(0) as u64);
+    to.number(file.size);
+    to.number(file.modified);
+    to.0.extend_from_slice(&file.hash);
+    to.number(u64::from(file.units[1] - file.units[0]));
+}
+
+pub(super) fn read_files(mut from: Reader<'_>) -> Result<Vec<IndexedFile>> {
+    let n = from.number()?;
+    let mut files = Vec::new();
+    let mut unit = 0_u32;
+    for _ in 0..n {
+        let (path, language) = (from.text()?.to_owned(), from.text()?.to_owned());
+        let role = FileRole::ALL[from.below(FileRole::ALL.len() as u64)? as usize];
+        let (size, modified) = (from.number()?, from.number()?);
+        let hash = from.bytes(16)?.try_into().map_err(|_| damaged())?;
+        let end = u32::try_from(from.number()?).ok().and_then(|units| unit.checked_add(units)).ok_or_else(damaged)?;
+        files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
+        unit = end;
+    }
+    Ok(files)
+}
+
+fn write_unit(to: &mut Writer, IndexedUnit { unit, words, .. }: &IndexedUnit) {
+    to.number(u64::from(unit.lines[0]));
+    to.number(u64::from(unit.lines[1] - unit.lines[0]));
+    to.number(u64::from(unit.head + 1 - unit.lines[0]));
+    to.number(u64::from(*words));
+    for names in [&unit.names, &unit.scope] {
+        to.number(names.len() as u64);
+        names.iter().for_each(|name| to.text(name));
+    }
+}
+
+pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<Vec<IndexedUnit>> {
+    let n = from.number()?;
+    if n != u64::from(files.last().map_or(0, |file| file.units[1])) {
+        return Err(damaged());
+    }
+    let mut units = Vec::new();
+    for (file, range) in files.iter().enumerate().map(|(file, found)| (file as u32, found.units)) {
+        for _ in range[0]..range[1] {
+            let first = from.below(1 << 31)?;
+            let last = first + from.below(1 << 31)?;
+            // Above the first line where there is no head.
+            let head = (first + from.below(1 << 31)?).checked_sub(1).ok_or_else(damaged)?;
+            let words = from.below(1 << 31)?;
+            let mut names = || -> Result<Vec<String>> {
+                let n = from.number()?;
+                let mut names = Vec::new();
+                for _ in 0..n {
+                    names.push(from.text()?.to_owned());
+                }
+                Ok(names)
+            };
+            let (names, scope) = (names()?, names()?);
+            let unit = CodeUnit { lines: [first, last], names, scope, head };
+            units.push(IndexedUnit { file, unit, words });
+        }
+    }
+    Ok(units)
+}
+
+fn write_postings(to: &mut Writer, postings: &Postings) {
+    to.number(postings.units.len() as u64);
+    let mut before = 0;
+    for (unit, counts) in &postings.units {
+        let more = counts.names + counts.head > 0;
+        to.number(u64::from(unit - before) << 1 | u64::from(more));
+        to.number(u64::from(counts.text));
+        if more {
+            to.number(u64::from(counts.names));
+            to.number(u64::from(counts.head));
+        }
+        before = *unit;
+    }
+    to.number(postings.files.len() as u64);
+    let mut before = 0;
+    for (file, in_name) in &postings.files {
+        to.number(u64::from(file - before) << 1 | u64::from(*in_name));
+        before = *file;
+    }
+}
+
+pub(super) fn read_postings(mut from: Reader<'_>, n_units: usize, n_files: usize) -> Result<Postings> {
+    let mut postings = Postings::default();
+    let next = |before: u64, step: u64, n: usize| {
+        before.checked_add(step).filter(|at| *at < n as u64).and_then(|at| u32::try_from(at).ok()).ok_or_else(damaged)
+    };
+    let mut before = 0;
+    for _ in 0..from.below(n_units as u64 + 1)? {
+        let step = from.number()?;
+        let unit = next(before, step >> 1, n_units)?;
+        let text = from.below(1 << 31)?;
+        let more = step & 1 == 1;
+        let counts = match more {
+            true => Counts { text, names: from.below(1 << 31)?, head: from.below(1 << 31)? },
+            false => Counts { text, ..Counts::default() },
+        };
+        postings.units.push((unit, counts));
+        before = u64::from(unit);
+    }
+    let mut before = 0;
+    for _ in 0..from.below(n_files as u64 + 1)? {
+        let step = from.number()?;
+        let file = next(before, step >> 1, n_files)?;
+        postings.files.push((file, step & 1 == 1));
+        before = u64::from(file);
+    }
+    Ok(postings)
+}

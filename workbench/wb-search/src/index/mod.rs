@@ -1,0 +1,160 @@
+//! The index of a project: its files, their units, and for each word the units that have it.
+//!
+//! It is kept as one file, which is written whole or not at all and is checked before anything in it is believed: its
+//! first bytes say what it is, its last are a checksum of all before them.
+
+mod build;
+mod gathered;
+mod layout;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+pub use build::{Changes, build};
+use wb_core::atomic;
+
+use crate::{
+    Error, Result,
+    bytes::Reader,
+    files::{FileRole, FolderFiles},
+    index::layout::Sections,
+    units::CodeUnit,
+};
+
+/// A file in an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedFile {
+    /// Path below the root, with `/`.
+    pub path: String,
+    /// Its part in the project.
+    pub role: FileRole,
+    /// Language by its ending; empty where the file has no text that is meant to be read.
+    pub language: String,
+    /// Bytes.
+    pub size: u64,
+    /// Nanoseconds since 1970 at which it was changed last.
+    pub modified: u64,
+    /// The first 16 bytes of BLAKE3 of its text.
+    pub hash: [u8; 16],
+    /// Its units among those of all files.
+    pub units: [u32; 2],
+}
+
+/// A unit in an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedUnit {
+    /// Position of its file.
+    pub file: u32,
+    /// Its lines and names.
+    pub unit: CodeUnit,
+    /// Words in it.
+    pub words: u32,
+}
+
+/// A word's places in a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    /// Anywhere in the text.
+    pub text: u32,
+    /// In the names that are defined there and in those around it.
+    pub names: u32,
+    /// In the comment above and the line that defines it.
+    pub head: u32,
+}
+
+/// A word's units and files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Postings {
+    /// In the order of their positions.
+    pub units: Vec<(u32, Counts)>,
+    /// Files that have it in their path, and whether in the name of the file itself.
+    pub files: Vec<(u32, bool)>,
+}
+
+/// An index in memory.
+#[derive(Debug, Clone)]
+pub struct CodeIndex {
+    root: PathBuf,
+    files: Vec<IndexedFile>,
+    units: Vec<IndexedUnit>,
+    mean_words: f32,
+    sections: Sections,
+}
+
+impl CodeIndex {
+    /// The folder whose files these are.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its files in the order of their paths.
+    pub fn files(&self) -> &[IndexedFile] {
+        &self.files
+    }
+
+    /// Number of files that can be found: those with a text.
+    pub fn n_readable(&self) -> usize {
+        self.files.iter().filter(|file| !file.language.is_empty()).count()
+    }
+
+    /// Its units in the order of their files.
+    pub fn units(&self) -> &[IndexedUnit] {
+        &self.units
+    }
+
+    /// Mean number of words in a unit.
+    pub(crate) fn mean_words(&self) -> f32 {
+        self.mean_words
+    }
+
+    /// The file of a unit.
+    pub fn file_of(&self, unit: &IndexedUnit) -> &IndexedFile {
+        &self.files[unit.file as usize]
+    }
+
+    /// Reads an index of a folder that [`CodeIndex::write`] wrote.
+    pub fn read(path: &Path, root: &Path) -> Result<Self> {
+        let bytes = fs::read(path).map_err(Error::io("read", path))?;
+        Self::decode(bytes, root).map_err(|error| error.within(format!("cannot use {}", path.display())))
+    }
+
+    /// Writes it, in place of one that is there.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        atomic::write(path, self.sections.bytes())
+    }
+
+    /// Bytes of it as a file.
+    pub fn n_bytes(&self) -> usize {
+        self.sections.bytes().len()
+    }
+
+    pub(crate) fn decode(bytes: Vec<u8>, root: &Path) -> Result<Self> {
+        let sections = Sections::of(bytes)?;
+        let files = layout::read_files(Reader(sections.files()))?;
+        let units = layout::read_units(Reader(sections.units()), &files)?;
+        let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
+        let mean_words = words as f32 / units.len().max(1) as f32;
+        Ok(Self { root: root.to_owned(), files, units, mean_words, sections })
+    }
+
+    /// A word's postings; none where it stands nowhere.
+    pub(crate) fn postings(&self, word: &str) -> Result<Option<Postings>> {
+        let Some(bytes) = self.sections.find(word)? else { return Ok(None) };
+        layout::read_postings(Reader(bytes), self.units.len(), self.files.len()).map(Some)
+    }
+
+    /// Each word with its postings, in the order of the words.
+    pub(crate) fn all_postings(&self) -> impl Iterator<Item = Result<(&str, Postings)>> {
+        (0..self.sections.n_words()).map(|at| {
+            let (word, bytes) = self.sections.word(at)?;
+            Ok((word, layout::read_postings(Reader(bytes), self.units.len(), self.files.len())?))
+        })
+    }
+
+    /// Files that are not as they were when they were indexed, by their size and time.
+    pub fn stale(&self) -> Result<Changes> {
+        Ok(Changes::between(self, &FolderFiles::of(&self.root)?))
+    }
+}

@@ -1,0 +1,22 @@
+//! Code search: the files of a project cut into units, an index of their words, and a ranking that says why.
+//!
+//! [`build()`] makes a [`CodeIndex`] of a folder, [`CodeIndex::update`] brings it to the folder as it is now, and
+//! [`CodeIndex::search`] ranks its units for a [`SearchQuestion`]. [`sets`] measures it on questions of others.
+
+pub mod answer;
+mod bytes;
+pub mod files;
+pub mod index;
+mod place;
+pub mod ranking;
+pub mod sets;
+pub mod units;
+mod words;
+
+pub use answer::SearchAnswer;
+pub use files::{FileRole, FolderFiles};
+pub use index::{CodeIndex, build};
+pub use place::IndexPlace;
+pub use ranking::{FoundUnit, RankingWeights, SearchQuestion};
+pub use units::{CodeUnit, cut};
+pub use wb_core::{Error, Result};

@@ -1,0 +1,126 @@
+//! A question: what is asked, in words with weights, and which files may answer.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    files::FileRole,
+    words::{says_nothing, tokenizer},
+};
+
+/// A kind of question, by its form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Intent {
+    /// A name as code writes it: `readFile`, `Parser::next`, `max_tokens`.
+    Symbol,
+    /// Words.
+    Prose,
+}
+
+/// A question to an index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchQuestion {
+    intent: Intent,
+    /// Words with their counts, in the order in which they first stand there.
+    words: Vec<(String, f32)>,
+    /// Answers are in files below this path, with `/`; in all, where it is empty.
+    pub below: String,
+    /// Roles of files that may answer; all, where none is named.
+    pub roles: Vec<FileRole>,
+    /// Languages of files that may answer; all, where none is named.
+    pub languages: Vec<String>,
+}
+
+impl SearchQuestion {
+    /// A question to all files.
+    pub fn new(text: &str) -> Self {
+        let intent = intent(text);
+        let mut words: Vec<(String, f32)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        tokenizer().each_word(text, |word| match places.get(word) {
+            Some(at) => words[*at].1 += 1.0,
+            None => {
+                places.insert(word.to_owned(), words.len());
+                words.push((word.to_owned(), 1.0));
+            }
+        });
+        // Where nothing but such words is asked, they are the question.
+        if intent == Intent::Prose && words.iter().any(|(word, _)| !says_nothing(word)) {
+            words.retain(|(word, _)| !says_nothing(word));
+        }
+        Self { intent, words, below: String::new(), roles: Vec::new(), languages: Vec::new() }
+    }
+
+    /// Its kind.
+    pub fn intent(&self) -> Intent {
+        self.intent
+    }
+
+    /// Its words with their counts.
+    pub fn words(&self) -> &[(String, f32)] {
+        &self.words
+    }
+
+    /// True where the question is about files of a role, by its words: those are not held to be worth less.
+    pub(crate) fn asks_for(&self, role: FileRole) -> bool {
+        let words: &[&str] = match role {
+            FileRole::Source | FileRole::Generated => return false,
+            FileRole::Test => &["test", "assert", "fixtur", "mock"],
+            FileRole::Example => &["exampl", "benchmark", "bench", "demo", "sampl"],
+            FileRole::Declaration => &["declar", "typ"],
+            FileRole::Docs => &["doc", "documentation", "readm", "changelog", "guid"],
+            FileRole::Config => &["config", "configuration", "manifest", "yaml", "toml", "json", "dependency"],
+        };
+        self.roles.contains(&role) || self.words.iter().any(|(word, _)| words.contains(&word.as_str()))
+    }
+
+    /// True where a file may answer.
+    pub(crate) fn allows(&self, path: &str, role: FileRole, language: &str) -> bool {
+        let below = self.below.trim_end_matches('/');
+        (below.is_empty() || path.strip_prefix(below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+            && (self.roles.is_empty() || self.roles.contains(&role))
+            && (self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == language))
+    }
+}
+
+/// The kind of a question: a name, where it is one word that a text would not have, or is written with a path.
+fn intent(text: &str) -> Intent {
+    let text = text.trim();
+    let is_one = !text.contains(char::is_whitespace);
+    let inner_upper = text.chars().skip(1).any(char::is_uppercase) && text.chars().any(char::is_lowercase);
+    let written = text.contains(['_', '.', '(']) || text.contains("::") || text.contains("->") || inner_upper;
+    if is_one && written { Intent::Symbol } else { Intent::Prose }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_words() {
+        for (text, expected) in [
+            ("readFile", Intent::Symbol),
+            ("Parser::next", Intent::Symbol),
+            ("max_tokens", Intent::Symbol),
+            ("app.listen", Intent::Symbol),
+            ("parser", Intent::Prose),
+            ("where is readFile defined?", Intent::Prose),
+        ] {
+            assert_eq!(intent(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_counted_and_files_are_chosen() {
+        let mut question = SearchQuestion::new("the cache of the cached files");
+        assert_eq!(question.words(), [("cach".to_owned(), 2.0), ("fil".to_owned(), 1.0)]);
+        assert_eq!(SearchQuestion::new("what is this").words().len(), 3);
+        question.below = "src/".into();
+        question.languages = vec!["rust".into()];
+        assert!(question.allows("src/a.rs", FileRole::Source, "rust"));
+        assert!(!question.allows("srcs/a.rs", FileRole::Source, "rust"));
+        assert!(!question.allows("src/a.py", FileRole::Source, "python"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The signals of a unit for a question, and the one score that they make.
+
+use serde::{Deserialize, Serialize};
+
+use super::{SearchQuestion, weights::SignalWeights};
+use crate::{CodeIndex, Result, words::tokenizer};
+
+/// Parts of a score, each 0 to about 1.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Signals {
+    /// BM25 over text, names and heads, as a share of the best unit's.
+    pub words: f32,
+    /// Share of the question, by the weight of its words, that the unit has.
+    pub coverage: f32,
+    /// The same share that stands in the path.
+    pub path: f32,
+    /// The same of the file's own name.
+    pub stem: f32,
+    /// Share of the question that is spelled by a name defined here, times the share of that name.
+    pub defines: f32,
+    /// BM25 of the file's other good units, as a share of the best file's.
+    pub coherence: f32,
+    /// Factor for the file's role.
+    pub role: f32,
+}
+
+impl Signals {
+    /// The score.
+    pub fn score(&self, weights: &SignalWeights) -> f32 {
+        let sum = self.words
+            + weights.coverage * self.coverage
+            + weights.path * self.path
+            + weights.stem * self.stem
+            + weights.defines * self.defines
+            + weights.coherence * self.coherence;
+        self.role * sum
+    }
+}
+
+/// The units that may answer, with their signals, in no order.
+pub(super) fn candidates(
+    index: &CodeIndex,
+    question: &SearchQuestion,
+    weights: &SignalWeights,
+    most: usize,
+) -> Result<Vec<(usize, Signals)>> {
+    let (files, units) = (index.files(), index.units());
+    let mut scores = vec![0.0_f32; units.len()];
+    let mut covered = vec![0.0_f32; units.len()];
+    let mut paths = vec![[0.0_f32; 2]; files.len()];
+    let mut rarities: Vec<(&str, f32)> = Vec::new();
+    for (word, count) in question.words() {
+        let Some(postings) = index.postings(word)? else { continue };
+        let n = units.len() as f32;
+        let has = postings.units.len() as f32;
+        let rarity = (1.0 + (n - has + 0.5) / (has + 0.5)).ln();
+        rarities.push((word, rarity));
+        for (unit, counts) in &postings.units {
+            let unit = *unit as usize;
+            let length = 1.0 - weights.b + weights.b * units[unit].words as f32 / index.mean_words();
+            let often =
+                counts.text as f32 / length + weights.names * counts.names as f32 + weights.head * counts.head as f32;
+            covered[unit] += rarity;
+            scores[unit] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
+        }
+        for (file, in_name) in &postings.files {
+            let [path, stem] = &mut paths[*file as usize];
+            *path += rarity;
+            *stem += if *in_name { rarity } else { 0.0 };
+        }
+    }
+    let all: f32 = rarities.iter().map(|(_, rarity)| rarity).sum();
+    for (file, at) in files.iter().zip(0..) {
+        if !question.allows(&file.path, file.role, &file.language) {
+            scores[file.units[0] as usize..file.units[1] as usize].fill(0.0);
+            paths[at] = [0.0; 2];
+        }
+    }
+    let best = scores.iter().copied().fold(0.0, f32::max);
+    if best <= 0.0 || all <= 0.0 {
+        return Ok(Vec::new());
+    }
+    let coherence = coherence(index, &scores);
+    // The best by a first look: words and what the file says.
+    let first_look = |unit: usize| {
+        let file = units[unit].file as usize;
+        let signals = Signals {
+            words: scores[unit] / best,
+            coverage: covered[unit] / all,
+            path: paths[file][0] / all,
+            stem: paths[file][1] / all,
+            defines: 0.0,
+            coherence: coherence[file],
+            role: if question.asks_for(files[file].role) { 1.0 } else { weights.role(files[file].role) },
+        };
+        (unit, signals)
+    };
+    let mut found: Vec<(usize, Signals)> =
+        (0..units.len()).filter(|unit| scores[*unit] > 0.0).map(first_look).collect();
+    if found.len() > most {
+        let better = |one: &(usize, Signals), other: &(usize, Signals)| {
+            other.1.score(weights).total_cmp(&one.1.score(weights)).then(one.0.cmp(&other.0))
+        };
+        found.select_nth_unstable_by(most, better);
+        found.truncate(most);
+    }
+    let mut tokens = tokenizer();
+    for (unit, signals) in &mut found {
+        let names = units[*unit].unit.names.iter();
+        signals.defines = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
+    }
+    Ok(found)
+}
+
+/// Share of the question that a name spells, times the share of the name that the question spells.
+fn spelled(name: &[String], question: &[(&str, f32)], all: f32) -> f32 {
+    let of_question: f32 = question.iter().filter(|(word, _)| name.iter().any(|own| own == word)).map(|(_, r)| r).sum();
+    let of_name = name.iter().filter(|own| question.iter().any(|(word, _)| word == own)).count();
+    of_question / all * of_name as f32 / name.len().max(1) as f32
+}
+
+/// For each file, what its three best units have together, as a share of the file that has most.
+fn coherence(index: &CodeIndex, scores: &[f32]) -> Vec<f32> {
+    let of_file = |range: [u32; 2]| {
+        let mut best = [0.0_f32; 3];
+        for score in &scores[range[0] as usize..range[1] as usize] {
+            let mut score = *score;
+            for place in &mut best {
+                if score > *place {
+                    std::mem::swap(place, &mut score);
+                }
+            }
+        }
+        best.iter().sum::<f32>()
+    };
+    let sums: Vec<f32> = index.files().iter().map(|file| of_file(file.units)).collect();
+    let most = sums.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    sums.into_iter().map(|sum| sum / most).collect()
+}

@@ -1,0 +1,104 @@
+//! Weights of a ranking's signals, for each kind of question.
+
+use serde::{Deserialize, Serialize};
+
+use super::Intent;
+use crate::files::FileRole;
+
+/// Weights for all kinds of questions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct RankingWeights {
+    /// For names.
+    pub symbol: SignalWeights,
+    /// For words.
+    pub prose: SignalWeights,
+}
+
+impl RankingWeights {
+    pub(super) fn of(&self, intent: Intent) -> &SignalWeights {
+        match intent {
+            Intent::Symbol => &self.symbol,
+            Intent::Prose => &self.prose,
+        }
+    }
+}
+
+/// Weights for one kind of question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SignalWeights {
+    /// BM25's k1: how soon further occurrences of a word stop to count.
+    pub k1: f32,
+    /// BM25's b: how much a long unit's words count less.
+    pub b: f32,
+    /// Occurrences in names count so many times.
+    pub names: f32,
+    /// Occurrences in comments above and in the defining line count so many times.
+    pub head: f32,
+    /// Weight of the question's share that a unit has.
+    pub coverage: f32,
+    /// Weight of the question's share that the path has.
+    pub path: f32,
+    /// Weight of the question's share that the file's own name has.
+    pub stem: f32,
+    /// Weight of a name that the question spells.
+    pub defines: f32,
+    /// Weight of the other units of the file that match.
+    pub coherence: f32,
+    /// Factor for each unit of the same file that stands before.
+    pub again: f32,
+    /// Factors for files that are no source, by role: test, example, declaration, generated, docs, config.
+    pub roles: [f32; 6],
+}
+
+impl SignalWeights {
+    pub(super) fn role(&self, role: FileRole) -> f32 {
+        match role {
+            FileRole::Source => 1.0,
+            FileRole::Test => self.roles[0],
+            FileRole::Example => self.roles[1],
+            FileRole::Declaration => self.roles[2],
+            FileRole::Generated => self.roles[3],
+            FileRole::Docs => self.roles[4],
+            FileRole::Config => self.roles[5],
+        }
+    }
+}
+
+impl Default for SignalWeights {
+    fn default() -> Self {
+        Self {
+            k1: 1.2,
+            b: 0.5,
+            names: 2.0,
+            head: 1.0,
+            coverage: 0.0,
+            path: 0.2,
+            stem: 0.3,
+            defines: 0.3,
+            coherence: 0.3,
+            again: 0.8,
+            roles: [0.5, 0.7, 0.8, 0.4, 0.6, 0.5],
+        }
+    }
+}
+
+impl SignalWeights {
+    /// Plain BM25 over the text of units.
+    pub fn plain() -> Self {
+        Self {
+            k1: 1.5,
+            b: 0.75,
+            names: 0.0,
+            head: 0.0,
+            coverage: 0.0,
+            path: 0.0,
+            stem: 0.0,
+            defines: 0.0,
+            coherence: 0.0,
+            again: 1.0,
+            roles: [1.0; 6],
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! cqs' questions: `v3_*.json`, `corpus/`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use super::{LoadedSet, SearchSet, SetQuestion, Target, read_json, repository};
+use crate::{Error, Result};
+
+#[derive(Deserialize)]
+struct File {
+    queries: Vec<Asked>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    query: String,
+    category: String,
+    gold_chunk: Gold,
+}
+
+#[derive(Deserialize)]
+struct Gold {
+    origin: String,
+    line_start: u32,
+    line_end: u32,
+}
+
+pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
+    let listing = fs::read_dir(folder).map_err(Error::io("read", folder))?;
+    let is_questions = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("v3_") && name.ends_with(".json")
+    };
+    let mut files: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).filter(is_questions).collect();
+    files.sort();
+    if files.is_empty() {
+        let what = format!("{} has no questions, expected files like v3_dev.v2.json", folder.display());
+        return Err(Error::failed(what).with_hint("`--dataset` is the folder of the set itself"));
+    }
+    let repositories = vec![repository("cqs", "rust", folder.join("corpus"))?];
+    let mut questions = Vec::new();
+    for path in files {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let file: File = read_json(&path)?;
+        questions.extend(file.queries.into_iter().enumerate().map(|(at, asked)| {
+            let Gold { origin, line_start, line_end } = asked.gold_chunk;
+            SetQuestion {
+                id: format!("{name}:{at}"),
+                text: asked.query,
+                repository: 0,
+                category: asked.category,
+                targets: vec![Target { path: origin, lines: Some([line_start, line_end]) }],
+                primary: 1,
+            }
+        }));
+    }
+    Ok(LoadedSet { set: SearchSet::Cqs, repositories, questions })
+}

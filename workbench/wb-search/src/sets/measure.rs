@@ -1,0 +1,189 @@
+//! A ranking's worth on a set, by the definitions of those who made the set.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use wb_core::{
+    Seed,
+    statistics::{RESAMPLES, bootstrap_interval, mean},
+};
+
+use super::{LoadedSet, SearchSet, SetQuestion, Target};
+use crate::{CodeIndex, FoundUnit, RankingWeights, Result, SearchQuestion};
+
+/// Answers that are looked at.
+const DEPTH: usize = 60;
+/// Characters of a token, where tokens are counted.
+const CHARS: f64 = 4.0;
+
+/// A metric over all questions that have it, with its 95 % interval over questions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MetricValue {
+    /// The mean, as the set takes it.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// A question's values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QuestionValues {
+    /// Name of the question.
+    pub id: String,
+    /// Kind of question.
+    pub category: String,
+    /// Repository.
+    pub repository: String,
+    /// By the names of the metrics.
+    pub values: BTreeMap<String, f64>,
+}
+
+/// A contestant's result on a set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The set.
+    pub set: String,
+    /// What was measured.
+    pub contestant: String,
+    /// By their names.
+    pub metrics: BTreeMap<String, MetricValue>,
+    /// Each question, in the order of the set.
+    pub questions: Vec<QuestionValues>,
+}
+
+/// Measures a ranking on a set; `indexes` are those of its repositories, in their order.
+pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights, contestant: &str) -> Result<Measured> {
+    let questions: Vec<QuestionValues> = set
+        .questions
+        .par_iter()
+        .map(|question| {
+            let index = &indexes[question.repository];
+            let found = index.search(&SearchQuestion::new(&question.text), weights, DEPTH)?;
+            let sizes = sizes(index, &found);
+            Ok(QuestionValues {
+                id: question.id.clone(),
+                category: question.category.clone(),
+                repository: set.repositories[question.repository].name.clone(),
+                values: values(set.set, question, &found, &sizes),
+            })
+        })
+        .collect::<Result<_>>()?;
+    let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let metrics = names.iter().map(|name| {
+        let of_metric: Vec<(usize, f64)> = questions
+            .iter()
+            .zip(&set.questions)
+            .filter_map(|(found, asked)| Some((asked.repository, *found.values.get(*name)?)))
+            .collect();
+        let values: Vec<f64> = of_metric.iter().map(|(_, value)| *value).collect();
+        let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
+        let value = match set.set {
+            SearchSet::Semble => mean_of_languages(set, &of_metric),
+            _ => mean(&values),
+        };
+        ((*name).clone(), MetricValue { value, low: interval.low, high: interval.high })
+    });
+    Ok(Measured { set: set.set.to_string(), contestant: contestant.to_owned(), metrics: metrics.collect(), questions })
+}
+
+/// semble's headline: the mean over languages of the mean over repositories of the mean over questions.
+fn mean_of_languages(set: &LoadedSet, values: &[(usize, f64)]) -> f64 {
+    let mut by_repository: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    values.iter().for_each(|(repository, value)| by_repository.entry(*repository).or_default().push(*value));
+    let mut by_language: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (repository, values) in &by_repository {
+        by_language.entry(&set.repositories[*repository].language).or_default().push(mean(values));
+    }
+    let languages: Vec<f64> = by_language.values().map(|values| mean(values)).collect();
+    mean(&languages)
+}
+
+/// Characters of what was found, by the files as they are.
+fn sizes(index: &CodeIndex, found: &[FoundUnit]) -> Vec<f64> {
+    let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut sizes = Vec::with_capacity(found.len());
+    for FoundUnit { path, lines, .. } in found {
+        let lengths = files.entry(path).or_insert_with(|| {
+            let text = std::fs::read_to_string(index.root().join(path)).unwrap_or_default();
+            text.lines().map(|line| line.chars().count() + 1).collect()
+        });
+        let of_unit = lengths.get(lines[0] as usize - 1..lines[1] as usize).unwrap_or_default();
+        sizes.push(of_unit.iter().sum::<usize>() as f64);
+    }
+    sizes
+}
+
+fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[f64]) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    let mut put = |name: &str, value: f64| _ = values.insert(name.to_owned(), value);
+    let yes = |holds: bool| f64::from(u8::from(holds));
+    let first = |hits: &dyn Fn(&FoundUnit) -> bool| found.iter().position(hits);
+    // Tokens up to and with the first that answers.
+    let tokens = |hits: &dyn Fn(&FoundUnit) -> bool| {
+        first(hits).map(|at| sizes[..=at].iter().sum::<f64>() / CHARS).unwrap_or(f64::INFINITY)
+    };
+    let any = |found: &FoundUnit| question.targets.iter().any(|target| covers(set, found, target));
+    match set {
+        SearchSet::Semble => {
+            put("ndcg@10", ndcg(question, found, 10));
+            let primary = &question.targets[..question.primary];
+            put("p@1", yes(found.first().is_some_and(|found| primary.iter().any(|target| covers(set, found, target)))));
+        }
+        SearchSet::SweQa => {
+            let in_file = |found: &FoundUnit| question.targets.iter().any(|target| target.path == found.path);
+            put("file_p@1", yes(first(&in_file) == Some(0)));
+            put("file@1000", yes(tokens(&in_file) <= 1000.0));
+            put("file@2000", yes(tokens(&in_file) <= 2000.0));
+            if question.targets.iter().any(|target| target.lines.is_some()) {
+                let in_lines = |found: &FoundUnit| {
+                    question.targets.iter().any(|target| target.lines.is_some() && covers(set, found, target))
+                };
+                for budget in [1000, 2000, 4000, 8000] {
+                    put(&format!("line@{budget}"), yes(tokens(&in_lines) <= f64::from(budget)));
+                }
+            }
+        }
+        SearchSet::Cqs => {
+            for k in [1, 5, 20] {
+                put(&format!("r@{k}"), yes(first(&any).is_some_and(|at| at < k)));
+            }
+            for budget in [1000, 2000, 4000, 8000] {
+                put(&format!("chunk@{budget}"), yes(tokens(&any) <= f64::from(budget)));
+            }
+        }
+    }
+    let tokens = tokens(&any);
+    if tokens.is_finite() {
+        put("tokens_to_first_hit", tokens);
+    }
+    values
+}
+
+/// True where a unit is in the target, or has one of its lines. semble takes paths that end alike for the same.
+fn covers(set: SearchSet, found: &FoundUnit, target: &Target) -> bool {
+    let ends_with = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let same = match set {
+        SearchSet::Semble => ends_with(&found.path, &target.path) || ends_with(&target.path, &found.path),
+        _ => found.path == target.path,
+    };
+    same && target.lines.is_none_or(|[from, to]| found.lines[1] >= from && found.lines[0] <= to)
+}
+
+/// Binary gains at the ranks of the first unit for each target; the ideal has all targets first.
+fn ndcg(question: &SetQuestion, found: &[FoundUnit], k: usize) -> f64 {
+    let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
+    let mut gains = vec![0.0; k];
+    for target in &question.targets {
+        let rank = found.iter().take(k).position(|found| covers(SearchSet::Semble, found, target));
+        rank.into_iter().for_each(|rank| gains[rank] = gain(rank));
+    }
+    let ideal: f64 = (0..k.min(question.targets.len())).map(gain).sum();
+    if ideal > 0.0 { gains.iter().sum::<f64>() / ideal } else { 0.0 }
+}

@@ -1,0 +1,134 @@
+//! Questions of others over real repositories, with their gold answers, and what a ranking is worth on them.
+//!
+//! Each set is laid out as its authors publish it, with its repositories below `corpora/` (cqs: `corpus/`).
+
+mod cqs;
+mod measure;
+mod semble;
+mod swe_qa;
+mod tune;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+pub use measure::{Measured, MetricValue, QuestionValues, measure};
+use serde::de::DeserializeOwned;
+pub use tune::{IndexedSet, tune, worth};
+
+use crate::{Error, Result};
+
+/// A set of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchSet {
+    /// semble's benchmark (MinishLab, 2026): 19 languages, gold are files; nDCG@10, P@1.
+    Semble,
+    /// SWE-QA (arXiv 2509.14635): gold are the files and lines that reference answers name.
+    SweQa,
+    /// cqs' questions about itself: gold is one function, class or section.
+    Cqs,
+}
+
+impl SearchSet {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Semble, Self::SweQa, Self::Cqs];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Semble => "semble",
+            Self::SweQa => "swe-qa",
+            Self::Cqs => "cqs",
+        }
+    }
+
+    /// Reads questions and the places of their repositories.
+    pub fn load(self, folder: &Path) -> Result<LoadedSet> {
+        match self {
+            Self::Semble => semble::load(folder),
+            Self::SweQa => swe_qa::load(folder),
+            Self::Cqs => cqs::load(folder),
+        }
+    }
+}
+
+impl fmt::Display for SearchSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SearchSet {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let names = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|set| set.name() == name).ok_or_else(|| format!("expected one of {}", names()))
+    }
+}
+
+/// A set's questions and repositories.
+#[derive(Debug, Clone)]
+pub struct LoadedSet {
+    /// Its name.
+    pub set: SearchSet,
+    /// Repositories.
+    pub repositories: Vec<Repository>,
+    /// Questions in the order of their files.
+    pub questions: Vec<SetQuestion>,
+}
+
+/// A repository that is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// Name in the set.
+    pub name: String,
+    /// Language, where the set has one.
+    pub language: String,
+    /// The folder that is searched.
+    pub root: PathBuf,
+}
+
+/// A question with its gold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetQuestion {
+    /// Name of the question.
+    pub id: String,
+    /// The question.
+    pub text: String,
+    /// Position of its repository.
+    pub repository: usize,
+    /// Kind of question, as the set has it.
+    pub category: String,
+    /// Gold.
+    pub targets: Vec<Target>,
+    /// Number of targets, from the first, that are the answer; the others are good too.
+    pub primary: usize,
+}
+
+/// A place that answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Path of the file.
+    pub path: String,
+    /// Lines, where they are known.
+    pub lines: Option<[u32; 2]>,
+}
+
+/// Reads JSON of a known shape.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::json(path, &error).with_hint("`--dataset` is the folder of the set itself"))
+}
+
+/// A repository's folder, which has to be there.
+fn repository(name: &str, language: &str, root: PathBuf) -> Result<Repository> {
+    if !root.is_dir() {
+        let what = format!("{} is not there, expected the repository `{name}`", root.display());
+        return Err(Error::failed(what).with_hint("unpack the set's archive of repositories beside its questions"));
+    }
+    Ok(Repository { name: name.to_owned(), language: language.to_owned(), root })
+}

@@ -1,0 +1,63 @@
+//! SWE-QA's questions whose reference answers name files that are there: `citations.jsonl`, `corpora/NAME`.
+
+use std::{fs, path::Path};
+
+use serde::Deserialize;
+
+use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
+use crate::{Error, Result};
+
+#[derive(Deserialize)]
+struct Asked {
+    repo: String,
+    id: String,
+    question: String,
+    citations: Vec<Citation>,
+}
+
+#[derive(Deserialize)]
+struct Citation {
+    file: String,
+    start: Option<u32>,
+    end: Option<u32>,
+}
+
+pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
+    let path = folder.join("citations.jsonl");
+    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+    let mut set = LoadedSet { set: SearchSet::SweQa, repositories: Vec::new(), questions: Vec::new() };
+    for (number, line) in text.lines().enumerate() {
+        let asked: Asked = serde_json::from_str(line).map_err(|error| Error::json_line(&path, number + 1, &error))?;
+        let name = asked.repo.rsplit('/').next().unwrap_or(&asked.repo).to_owned();
+        let root = folder.join("corpora").join(&name);
+        // Of some repositories only the questions are at hand.
+        if asked.citations.is_empty() || !root.is_dir() {
+            continue;
+        }
+        let known = set.repositories.iter().position(|known| known.name == name);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                set.repositories.push(repository(&name, "python", root)?);
+                set.repositories.len() - 1
+            }
+        };
+        let target = |Citation { file, start, end }: Citation| Target {
+            path: file,
+            lines: start.map(|start| [start, end.unwrap_or(start)]),
+        };
+        set.questions.push(SetQuestion {
+            id: asked.id,
+            text: asked.question,
+            repository: at,
+            category: String::new(),
+            primary: asked.citations.len(),
+            targets: asked.citations.into_iter().map(target).collect(),
+        });
+    }
+    match set.repositories.is_empty() {
+        true => Err(Error::failed(format!("{} has none of the repositories", folder.join("corpora").display()))
+            .with_hint("unpack the set's archive of repositories beside its questions")),
+        false => Ok(set),
+    }
+}

@@ -1,0 +1,84 @@
+//! Weights of a ranking, fitted to sets of questions of different make.
+
+use super::{LoadedSet, Measured, SearchSet, measure};
+use crate::{CodeIndex, RankingWeights, Result, ranking::SignalWeights};
+
+/// A set with the indexes of its repositories.
+pub type IndexedSet = (LoadedSet, Vec<CodeIndex>);
+
+/// A number of [`SignalWeights`], and what it is multiplied by while it is looked for.
+struct Dial {
+    name: &'static str,
+    of: fn(&mut SignalWeights) -> &mut f32,
+    /// Added where it is 0, and the bounds.
+    step: f32,
+    most: f32,
+}
+
+const DIALS: [Dial; 16] = [
+    dial("k1", |w| &mut w.k1, 0.5, 3.0),
+    dial("b", |w| &mut w.b, 0.1, 1.0),
+    dial("names", |w| &mut w.names, 0.5, 10.0),
+    dial("head", |w| &mut w.head, 0.5, 5.0),
+    dial("coverage", |w| &mut w.coverage, 0.2, 3.0),
+    dial("path", |w| &mut w.path, 0.1, 2.0),
+    dial("stem", |w| &mut w.stem, 0.1, 2.0),
+    dial("defines", |w| &mut w.defines, 0.1, 3.0),
+    dial("coherence", |w| &mut w.coherence, 0.1, 3.0),
+    dial("again", |w| &mut w.again, 0.1, 1.0),
+    dial("test", |w| &mut w.roles[0], 0.1, 1.2),
+    dial("example", |w| &mut w.roles[1], 0.1, 1.2),
+    dial("declaration", |w| &mut w.roles[2], 0.1, 1.2),
+    dial("generated", |w| &mut w.roles[3], 0.1, 1.2),
+    dial("docs", |w| &mut w.roles[4], 0.1, 1.2),
+    dial("config", |w| &mut w.roles[5], 0.1, 1.2),
+];
+
+const fn dial(name: &'static str, of: fn(&mut SignalWeights) -> &mut f32, step: f32, most: f32) -> Dial {
+    Dial { name, of, step, most }
+}
+
+/// The worth of a result in one number: the mean of metrics about files and about lines.
+pub fn worth(measured: &Measured) -> f64 {
+    let set: SearchSet = measured.set.parse().unwrap_or(SearchSet::Cqs);
+    let names: &[&str] = match set {
+        SearchSet::Semble => &["ndcg@10", "p@1"],
+        SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
+        SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],
+    };
+    names.iter().map(|name| measured.metrics.get(*name).map_or(0.0, |found| found.value)).sum::<f64>()
+        / names.len() as f64
+}
+
+/// Turns one weight after the other up and down for as long as the mean of [`worth`] over the sets grows; `tell` hears of
+/// each gain. Sets count alike, however many questions they have.
+pub fn tune(sets: &[IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
+    let mean = |weights: &RankingWeights| -> Result<f64> {
+        let worths = sets.iter().map(|(set, indexes)| Ok(worth(&measure(set, indexes, weights, "")?)));
+        Ok(worths.sum::<Result<f64>>()? / sets.len() as f64)
+    };
+    let mut best = start;
+    let mut reached = mean(&best)?;
+    tell("start", reached);
+    for factor in [1.0_f32, 0.5, 0.25] {
+        loop {
+            let before = reached;
+            for Dial { name, of, step, most } in &DIALS {
+                for direction in [1.0, -1.0] {
+                    let mut tried = best.clone();
+                    let number = of(&mut tried.prose);
+                    *number = (*number + direction * factor * step).clamp(0.0, *most);
+                    let found = if tried == best { continue } else { mean(&tried)? };
+                    if found > reached + 1e-5 {
+                        (best, reached) = (tried, found);
+                        tell(name, reached);
+                    }
+                }
+            }
+            if reached <= before + 1e-4 {
+                break;
+            }
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,83 @@
+//! Index files that are not what was written, by accident or on purpose.
+
+use std::fs;
+
+use wb_search::{CodeIndex, RankingWeights, SearchQuestion};
+
+use crate::{PARSER, SERVER, bytes, indexed, project};
+
+/// All that can be asked of the bytes of an index: an error, or answers.
+fn tried(bytes: &[u8], root: &std::path::Path) -> Result<(), wb_search::Error> {
+    let file = root.join("mutated");
+    fs::write(&file, bytes).unwrap();
+    let index = CodeIndex::read(&file, root)?;
+    for question in ["read config file", "Server", "listen port", "x"] {
+        index.search(&SearchQuestion::new(question), &RankingWeights::default(), 10)?;
+    }
+    Ok(())
+}
+
+/// Bytes whose checksum was made to hold again.
+fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let body = bytes.len().saturating_sub(32);
+    let sum = *blake3::hash(&bytes[..body]).as_bytes();
+    bytes.truncate(body);
+    bytes.extend(sum);
+    bytes
+}
+
+#[test]
+fn a_damaged_index_is_refused_by_its_name() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
+    let good = bytes(&indexed(folder.path()));
+    tried(&good, folder.path()).unwrap();
+    for (bytes, expected) in [
+        (good[..good.len() / 2].to_vec(), "its checksum is another"),
+        (Vec::new(), "is no index of this program"),
+        (b"wbcode\x00\x09and more".to_vec(), "another version"),
+        (b"wbcode\x00\x01short".to_vec(), "points out of it"),
+    ] {
+        let error = tried(&bytes, folder.path()).unwrap_err();
+        let told = format!("{error}: {}", std::error::Error::source(&error).unwrap());
+        assert!(told.contains("mutated") && told.contains(expected), "{told}");
+        assert!(wb_core::error::hint(&error).unwrap().contains("wb index --anew"), "{told}");
+    }
+}
+
+/// Ten thousand changes of single bytes, cuts and repeats, half of them with a checksum that holds: an error or an answer,
+/// and never a crash.
+#[test]
+fn hostile_indexes_do_not_crash() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.md", "# A\n\nb c d\n")]);
+    let good = bytes(&indexed(folder.path()));
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let (mut refused, mut answered) = (0, 0);
+    for round in 0..10_000 {
+        let mut bytes = good.clone();
+        for _ in 0..1 + next(3) {
+            let at = next(bytes.len());
+            match next(4) {
+                0 => bytes[at] = next(256) as u8,
+                1 => bytes[at] ^= 1 << next(8),
+                2 => bytes.truncate(at.max(40)),
+                _ => {
+                    let to = (at + next(16)).min(bytes.len());
+                    let part = bytes[at..to].to_vec();
+                    bytes.splice(at..at, part);
+                }
+            }
+        }
+        let bytes = if round % 2 == 0 { summed(bytes) } else { bytes };
+        match tried(&bytes, folder.path()) {
+            Ok(()) => answered += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 5_000 && answered > 50, "{refused} refused, {answered} answered");
+}

@@ -1,0 +1,92 @@
+//! An index that follows its folder.
+
+use std::{collections::BTreeMap, fs, thread};
+
+use proptest::prelude::*;
+use wb_search::{CodeIndex, FolderFiles, IndexPlace, build};
+
+use crate::{PARSER, SERVER, bytes, indexed, project, write};
+
+#[test]
+fn what_was_written_is_read_again() {
+    let folder = project(&[("src/parser.rs", PARSER), ("app/server.py", SERVER), ("README.md", "# Title\n\nWords.\n")]);
+    let index = indexed(folder.path());
+    let place = IndexPlace::of(folder.path(), Some(folder.path().join("../index-of-this"))).unwrap();
+    let file = folder.path().join("index.wbi");
+    index.write(&file).unwrap();
+    let again = CodeIndex::read(&file, &place.root).unwrap();
+    assert_eq!((again.files(), again.units()), (index.files(), index.units()));
+    let paths: Vec<&str> = again.files().iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["README.md", "app/server.py", "src/parser.rs"]);
+    assert!(index.stale().unwrap().is_empty());
+}
+
+#[test]
+fn what_has_changed_is_told_and_brought_in() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.rs", "fn c() {}\n")]);
+    let index = indexed(folder.path());
+    write(folder.path(), "b.py", "def another():\n    return 1\n");
+    write(folder.path(), "d.rs", "fn d() {}\n");
+    fs::remove_file(folder.path().join("c.rs")).unwrap();
+    let stale = index.stale().unwrap();
+    assert_eq!((stale.changed, stale.gone), (vec!["b.py".to_owned(), "d.rs".to_owned()], vec!["c.rs".to_owned()]));
+    let updated = index.update(&FolderFiles::of(folder.path()).unwrap(), &mut |_| {}).unwrap();
+    assert_eq!(bytes(&updated), bytes(&indexed(folder.path())));
+    assert!(updated.stale().unwrap().is_empty());
+}
+
+#[test]
+fn what_has_no_text_is_not_new_each_time() {
+    let folder = project(&[("a.rs", PARSER), ("empty.rs", "")]);
+    fs::write(folder.path().join("binary.rs"), b"\0").unwrap();
+    let index = indexed(folder.path());
+    assert!(index.stale().unwrap().is_empty());
+    assert_eq!((index.files().len(), index.n_readable()), (3, 2));
+}
+
+#[test]
+fn several_processes_may_index_one_project_at_once() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
+    let kept = tempfile::tempdir().unwrap();
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("deep/index"))).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..10).for_each(|_| drop(place.bring_up(true, &mut |_| {}).unwrap())));
+        }
+        for _ in 0..50 {
+            // Whole or not there, at any moment.
+            place.read().unwrap();
+        }
+    });
+    assert_eq!(place.read().unwrap().unwrap().files().len(), 2);
+    assert_eq!(fs::read_dir(kept.path().join("deep")).unwrap().count(), 1, "nothing unfinished is left");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// An index that went through changes is that of the folder as it is, to the last byte.
+    #[test]
+    fn an_updated_index_is_one_made_anew(
+        before in prop::collection::btree_map("[a-d]{1,2}/[a-c]", "(fn [a-c]\\(\\) \\{ [a-e]{1,3} \\}\n){0,4}", 0..6),
+        after in prop::collection::btree_map("[a-d]{1,2}/[a-c]", "(fn [a-c]\\(\\) \\{ [a-e]{1,3}x \\}\n){0,4}", 0..6),
+        kept in any::<u64>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in &before {
+            write(folder.path(), &format!("{path}.rs"), text);
+        }
+        let index = indexed(folder.path());
+        let mut now: BTreeMap<&String, &String> =
+            before.iter().zip(0..).filter(|(_, at)| kept >> at & 1 == 1).map(|(file, _)| file).collect();
+        now.extend(after.iter());
+        for path in before.keys().filter(|path| !now.contains_key(path)) {
+            fs::remove_file(folder.path().join(format!("{path}.rs"))).unwrap();
+        }
+        for (path, text) in &after {
+            write(folder.path(), &format!("{path}.rs"), text);
+        }
+        let found = FolderFiles::of(folder.path()).unwrap();
+        let updated = index.update(&found, &mut |_| {}).unwrap();
+        prop_assert_eq!(bytes(&updated), bytes(&build(found, &mut |_| {}).unwrap().0));
+    }
+}

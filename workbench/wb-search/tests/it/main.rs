@@ -1,0 +1,41 @@
+//! Index and search from outside: small projects, changes, damage.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+mod damage;
+mod index;
+mod search;
+mod sets;
+
+use std::{fs, path::Path};
+
+use wb_search::{CodeIndex, FolderFiles, build};
+
+/// A project with these files.
+fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(path, text)| write(folder.path(), path, text));
+    folder
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    let file = root.join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn indexed(root: &Path) -> CodeIndex {
+    build(FolderFiles::of(root).unwrap(), &mut |_| {}).unwrap().0
+}
+
+/// Bytes of an index, by the file that it writes.
+fn bytes(index: &CodeIndex) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index");
+    index.write(&file).unwrap();
+    fs::read(file).unwrap()
+}
+
+const PARSER: &str = "/// Reads a configuration file.\npub fn read_config(path: &Path) -> Config {\n    parse(path)\n}\n\n\
+                      /// Writes logs to the disk.\npub fn write_log(line: &str) {\n    disk(line)\n}\n";
+const SERVER: &str = "class Server:\n    def listen(self, port):\n        \"\"\"Waits for connections on a port.\"\"\"\n        \
+                      return self.socket.accept(port)\n";

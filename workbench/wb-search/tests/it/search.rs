@@ -1,0 +1,71 @@
+//! Answers of small projects.
+
+use wb_search::{FileRole, RankingWeights, SearchAnswer, SearchQuestion};
+
+use crate::{PARSER, SERVER, indexed, project, write};
+
+fn found(index: &wb_search::CodeIndex, question: &SearchQuestion) -> Vec<String> {
+    let found = index.search(question, &RankingWeights::default(), 10).unwrap();
+    found.into_iter().map(|found| format!("{}:{}", found.path, found.lines[0])).collect()
+}
+
+#[test]
+fn words_and_names_find_their_functions() {
+    let long = "    let value = compute(value);\n".repeat(20);
+    let parser = format!("{PARSER}\nfn other() {{\n{long}}}\n");
+    let folder = project(&[
+        ("src/parser.rs", &parser),
+        ("app/server.py", SERVER),
+        ("tests/test_server.py", "def test_listen():\n    assert Server().listen(80)\n"),
+    ]);
+    let index = indexed(folder.path());
+    for (question, expected) in [
+        ("how is a configuration file read?", "src/parser.rs:1"),
+        ("read_config", "src/parser.rs:1"),
+        ("wait for connections", "app/server.py:1"),
+        ("Server.listen", "app/server.py:1"),
+        ("test that the server listens", "tests/test_server.py:1"),
+    ] {
+        let found = found(&index, &SearchQuestion::new(question));
+        assert_eq!(found.first().map(String::as_str), Some(expected), "{question}: {found:?}");
+    }
+    let mut of_tests = SearchQuestion::new("listen");
+    of_tests.roles = vec![FileRole::Test];
+    assert_eq!(found(&index, &of_tests), ["tests/test_server.py:1"]);
+    let mut below = SearchQuestion::new("listen");
+    below.below = "app".into();
+    assert_eq!(found(&index, &below), ["app/server.py:1"]);
+}
+
+#[test]
+fn an_answer_says_what_is_stale_and_why_it_is_empty() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
+    let index = indexed(folder.path());
+    let answer = |text: &str, budget: Option<usize>| {
+        SearchAnswer::of(&index, text, &SearchQuestion::new(text), &RankingWeights::default(), 5, budget).unwrap()
+    };
+    let whole = answer("configuration", None);
+    assert_eq!(whole.answers[0].text, PARSER.trim_end());
+    assert!(whole.text(true).starts_with("a.rs:1-9  read_config, write_log\n    score 1."), "{}", whole.text(true));
+    // A budget of 24 tokens holds no function of 40, but the lines that define it.
+    let short = answer("configuration", Some(24));
+    assert_eq!(short.answers[0].text, PARSER.lines().take(2).collect::<Vec<_>>().join("\n"));
+    let none = answer("zebra quagga", None);
+    assert_eq!(none.text(false), "nothing found: none of the files has `zebra`, `quagga`");
+    assert_eq!(answer("?!", None).empty.unwrap(), "the question has no words");
+
+    write(folder.path(), "a.rs", "fn changed() {}\n");
+    let stale = answer("configuration", None);
+    assert_eq!((stale.stale, stale.answers[0].text.as_str()), (vec!["a.rs".to_owned()], ""));
+}
+
+#[test]
+fn what_a_terminal_takes_for_a_command_is_not_shown() {
+    let folder = project(&[("a.py", "def evil():\n    return '\u{1b}]0;title\u{7}\u{1b}[2J'\n")]);
+    let index = indexed(folder.path());
+    let question = SearchQuestion::new("evil");
+    let answer = SearchAnswer::of(&index, "evil", &question, &RankingWeights::default(), 5, None).unwrap();
+    assert!(answer.answers[0].text.contains("title"));
+    assert!(!answer.text(true).contains(['\u{1b}', '\u{7}']));
+    assert!(!serde_json::to_string(&answer).unwrap().contains("\\u001b"));
+}

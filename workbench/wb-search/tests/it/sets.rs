@@ -1,0 +1,129 @@
+//! Sets of questions as their authors lay them out, measured by hand-computed numbers.
+
+use std::path::Path;
+
+use wb_search::{
+    CodeIndex, FolderFiles, RankingWeights, build,
+    sets::{LoadedSet, Measured, SearchSet, measure, tune, worth},
+};
+
+use crate::{project, write};
+
+fn indexes(set: &LoadedSet) -> Vec<CodeIndex> {
+    let indexed = set.repositories.iter().map(|one| build(FolderFiles::of(&one.root).unwrap(), &mut |_| {}).unwrap().0);
+    indexed.collect()
+}
+
+fn measured(set: SearchSet, folder: &Path) -> Measured {
+    let loaded = set.load(folder).unwrap();
+    measure(&loaded, &indexes(&loaded), &RankingWeights::default(), "made up").unwrap()
+}
+
+/// Two languages, one of them with two repositories. `alpha` is asked twice: its first question is answered at once, the
+/// second finds the answer second.
+fn semble() -> tempfile::TempDir {
+    project(&[
+        (
+            "repos.json",
+            r#"[{"name": "alpha", "language": "rust", "benchmark_root": "src"}, {"name": "beta", "language": "rust"},
+                {"name": "gamma", "language": "go"}]"#,
+        ),
+        (
+            "annotations/alpha.json",
+            r#"[{"query": "zebra", "relevant": ["src/one.rs"], "category": "symbol"},
+            {"query": "lion", "relevant": ["two.rs"], "secondary": [{"path": "one.rs", "start_line": 1, "end_line": 2}]}]"#,
+        ),
+        ("annotations/beta.json", r#"[{"query": "zebra", "relevant": ["one.rs"]}]"#),
+        ("annotations/gamma.json", r#"[{"query": "nothing like it", "relevant": ["one.go"]}]"#),
+        ("corpora/alpha/src/one.rs", "fn zebra() {}\nfn lion() { lion() }\n"),
+        ("corpora/alpha/src/two.rs", "fn other() { lion() }\n"),
+        ("corpora/beta/one.rs", "fn zebra() {}\n"),
+        ("corpora/gamma/one.go", "package a\n"),
+    ])
+}
+
+#[test]
+fn sembles_headline_is_a_mean_of_languages_of_repositories() {
+    let folder = semble();
+    let found = measured(SearchSet::Semble, folder.path());
+    let of = |metric: &str| -> Vec<f64> { found.questions.iter().map(|one| one.values[metric]).collect() };
+    // Both targets of the second question are found, the primary one second: all gain, and no P@1.
+    assert_eq!(of("ndcg@10"), [1.0, 1.0, 1.0, 0.0]);
+    assert_eq!(of("p@1"), [1.0, 0.0, 1.0, 0.0]);
+    // Rust: alpha .5 and beta 1; Go: 0.
+    assert!((found.metrics["p@1"].value - (0.5 + 1.0) / 2.0 / 2.0).abs() < 1e-12);
+    assert!((found.metrics["ndcg@10"].value - 0.5).abs() < 1e-12);
+    assert_eq!(found.questions[0].category, "symbol");
+}
+
+#[test]
+fn budgets_count_four_characters_a_token() {
+    let filler = "    let value = compute(value);\n".repeat(40);
+    let folder = project(&[
+        (
+            "v3_made.json",
+            r#"{"queries": [{"query": "zebra stripes", "category": "c", "gold_chunk": {"origin": "b.rs", "line_start": 2, "line_end": 2}}]}"#,
+        ),
+        ("corpus/a.rs", &format!("fn zebra_stripes() {{\n    // zebra stripes\n{filler}}}\n")),
+        ("corpus/b.rs", "/// Zebra.\nfn stripes() {}\n"),
+    ]);
+    let found = measured(SearchSet::Cqs, folder.path());
+    let values = &found.questions[0].values;
+    assert_eq!((values["r@1"], values["r@5"], values["chunk@1000"]), (0.0, 1.0, 1.0));
+    // All of `a.rs` (its last empty line aside), then two lines.
+    let text = std::fs::read_to_string(folder.path().join("corpus/a.rs")).unwrap();
+    assert_eq!(values["tokens_to_first_hit"], (text.chars().count() + 11 + 16) as f64 / 4.0);
+}
+
+#[test]
+fn swe_qa_asks_for_files_and_lines_of_repositories_that_are_there() {
+    let folder = project(&[
+        (
+            "citations.jsonl",
+            "{\"repo\": \"o/one\", \"id\": \"one:0\", \"question\": \"zebra?\", \"citations\": [{\"file\": \"a.py\", \"start\": null, \"end\": null}]}\n\
+             {\"repo\": \"o/one\", \"id\": \"one:1\", \"question\": \"zebra?\", \"citations\": [{\"file\": \"a.py\", \"start\": 9, \"end\": null}]}\n\
+             {\"repo\": \"o/gone\", \"id\": \"gone:0\", \"question\": \"lion?\", \"citations\": [{\"file\": \"a.py\", \"start\": 1, \"end\": 2}]}\n",
+        ),
+        ("corpora/one/a.py", "def zebra():\n    return 1\n"),
+    ]);
+    let found = measured(SearchSet::SweQa, folder.path());
+    assert_eq!(found.questions.len(), 2);
+    assert_eq!((found.metrics["file_p@1"].value, found.metrics["file@1000"].value), (1.0, 1.0));
+    // Of the one question with lines, line 9 is not there.
+    assert_eq!(found.metrics["line@2000"].value, 0.0);
+    assert!(!found.questions[0].values.contains_key("line@2000"));
+}
+
+#[test]
+fn what_is_not_a_set_says_what_was_expected() {
+    let folder = semble();
+    std::fs::remove_dir_all(folder.path().join("corpora/beta")).unwrap();
+    let told = |set: SearchSet| {
+        let error = set.load(folder.path()).unwrap_err();
+        format!("{error} ({})", wb_core::error::hint(&error).unwrap_or_default())
+    };
+    assert!(told(SearchSet::Semble).contains("expected the repository `beta` (unpack the set's archive"));
+    assert!(told(SearchSet::Cqs).contains("expected files like v3_dev.v2.json"));
+    assert!(told(SearchSet::SweQa).starts_with("cannot read"), "{}", told(SearchSet::SweQa));
+    write(folder.path(), "repos.json", "[{\"name\": \"alpha\"}]");
+    assert!(
+        told(SearchSet::Semble).contains("repos.json:1:18: missing field `language`"),
+        "{}",
+        told(SearchSet::Semble)
+    );
+}
+
+#[test]
+fn tuning_never_ends_below_its_start() {
+    let folder = semble();
+    let loaded = SearchSet::Semble.load(folder.path()).unwrap();
+    let found = indexes(&loaded);
+    let start = worth(&measure(&loaded, &found, &RankingWeights::default(), "").unwrap());
+    let sets = [(loaded, found)];
+    let mut told = Vec::new();
+    let tuned = tune(&sets, RankingWeights::default(), &mut |name, value| told.push((name.to_owned(), value))).unwrap();
+    assert_eq!(told[0], ("start".to_owned(), start));
+    assert!(told.windows(2).all(|pair| pair[1].1 > pair[0].1));
+    let end = worth(&measure(&sets[0].0, &sets[0].1, &tuned, "").unwrap());
+    assert_eq!(told.last().unwrap().1, end);
+}

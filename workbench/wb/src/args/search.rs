@@ -1,0 +1,60 @@
+//! Arguments of `wb index` and `wb search`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use wb_search::FileRole;
+
+/// What to index.
+#[derive(Debug, Args)]
+pub struct IndexArguments {
+    /// The project's folder.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// The file of the index, instead of one of the cache folder.
+    #[arg(long, value_name = "FILE")]
+    pub index: Option<PathBuf>,
+    /// Reads every file again, whatever index there is.
+    #[arg(long)]
+    pub anew: bool,
+    /// Changes nothing: says what the index has, and what has changed since.
+    #[arg(long, conflicts_with = "anew")]
+    pub status: bool,
+}
+
+/// What to search for, and where.
+#[derive(Debug, Args)]
+pub struct SearchArguments {
+    /// The question: words, or a name.
+    pub question: String,
+    /// The project's folder.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub project: PathBuf,
+    /// The file of the index, instead of one of the cache folder.
+    #[arg(long, value_name = "FILE")]
+    pub index: Option<PathBuf>,
+    /// Only files below this path of the project.
+    #[arg(long = "in", value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub below: String,
+    /// Only files of these kinds: source, test, example, declaration, generated, docs, config.
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub kind: Vec<FileRole>,
+    /// Only files in these languages.
+    #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
+    pub lang: Vec<String>,
+    /// Answers at most.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub number: u16,
+    /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
+    #[arg(long, value_name = "TOKENS")]
+    pub budget: Option<usize>,
+    /// Reads files that have changed before it answers.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Prints the answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Says of what each score is made.
+    #[arg(long)]
+    pub explain: bool,
+}

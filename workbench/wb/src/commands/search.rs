@@ -1,0 +1,45 @@
+//! `wb index` and `wb search`: a project's code found by words and names.
+
+use anyhow::{Context, Result};
+use wb_pipeline::search::{self, ProjectSearch};
+use wb_search::{IndexPlace, SearchQuestion, sets::SearchSet};
+
+use super::End;
+use crate::{args, output};
+
+/// `wb index`
+pub fn index(arguments: args::IndexArguments) -> Result<End> {
+    let place = IndexPlace::of(&arguments.folder, arguments.index)?;
+    if arguments.status {
+        return Ok(if search::status(&place)? { End::Done } else { End::Refused });
+    }
+    output::with_bars(|progress| search::index(&place, arguments.anew, progress))?;
+    Ok(End::Done)
+}
+
+/// `wb search`
+pub fn search(arguments: args::SearchArguments) -> Result<End> {
+    let place = IndexPlace::of(&arguments.project, arguments.index)?;
+    let mut question = SearchQuestion::new(&arguments.question);
+    (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
+    let asked = ProjectSearch {
+        text: &arguments.question,
+        question,
+        most: usize::from(arguments.number),
+        budget: arguments.budget,
+        fresh: arguments.fresh,
+        json: arguments.json,
+        explain: arguments.explain,
+    };
+    let found = output::with_bars(|progress| asked.ask(&place, progress))?;
+    Ok(if found { End::Done } else { End::Refused })
+}
+
+/// `wb bench search`
+pub fn bench(arguments: &args::Bench) -> Result<End> {
+    let names = SearchSet::ALL.map(SearchSet::name).join(", ");
+    let set = arguments.set.with_context(|| format!("wb bench search --set SET --dataset DIR: a set of {names}"))?;
+    let folder = arguments.dataset.as_deref().with_context(|| format!("wb bench search --set {set} --dataset DIR"))?;
+    output::with_bars(|progress| search::bench(set, folder, arguments.json.clone(), progress))?;
+    Ok(End::Done)
+}
