@@ -42,9 +42,12 @@ build() {
 timed build
 
 timed on_device "$target/vulkan/wb" doctor --device vulkan --limit 900
-# The loader with which the device's memory runs out.
-mkdir -p "$target/vulkan/limited"
-cc -O2 -shared -fPIC -o "$target/vulkan/limited/libvulkan.so.1" scripts/vulkan/limited.c -ldl
-timed on_device env WB_TEST_DEVICE=vulkan WB_TEST_LIMITED_VULKAN="$target/vulkan/limited" \
+# The driver with which the device's memory runs out.
+limited="$target/vulkan/limited"
+mkdir -p "$limited"
+cc -O2 -shared -fPIC -o "$limited/liblimited.so" scripts/vulkan/limited.c -ldl
+printf '{"file_format_version": "1.0.1", "ICD": {"library_path": "%s/liblimited.so", "api_version": "1.4.0"}}\n' "$limited" \
+  > "$limited/driver.json"
+timed on_device env WB_TEST_DEVICE=vulkan WB_TEST_LIMITED_VULKAN="$limited/driver.json" \
   "$target/vulkan/on_device" --test-threads=1 --nocapture
 timed env WB="$target/vulkan/wb" LIMIT=20 scripts/broken-devices.sh

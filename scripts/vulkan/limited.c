@@ -1,11 +1,12 @@
-/* A loader of Vulkan in front of the real one, with which a device has as much memory as one says: what a program does when
+/* A driver of Vulkan in front of the real one, with which a device has as much memory as one says: what a program does when
  * memory runs out is tried with it, where the device's memory is the machine's own.
  *
- *   gcc -O2 -shared -fPIC -o FOLDER/libvulkan.so.1 limited.c -ldl
- *   LD_LIBRARY_PATH=FOLDER REAL_VULKAN=/usr/lib/x86_64-linux-gnu/libvulkan.so.1 MEMORY=BYTES MEMORY_LOG=FILE COMMAND
+ *   gcc -O2 -shared -fPIC -o FOLDER/liblimited.so limited.c -ldl
+ *   VK_DRIVER_FILES=JSON REAL_DRIVER=/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so MEMORY=BYTES MEMORY_LOG=FILE COMMAND
  *
- * An allocation that would make more than MEMORY bytes of them is answered as a driver does; without MEMORY, none is. At the
- * end, the most bytes that were there at once and the number of refusals are in MEMORY_LOG.
+ * JSON names the library, as the real driver's own file does. An allocation that would make more than MEMORY bytes of them
+ * is answered as a driver does; without MEMORY, none is. At the end, the most bytes that were there at once and the number
+ * of refusals are in MEMORY_LOG.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,7 +35,8 @@ static struct {
     uint64_t memory, bytes;
 } held[PLACES];
 static uint64_t in_use, most, refusals, limit = UINT64_MAX;
-static Lookup of_instance, of_device;
+static Lookup of_instance, of_device, of_physical_device;
+static int32_t (*negotiate)(uint32_t *);
 static int32_t (*allocate)(void *, const struct Wanted *, const void *, uint64_t *);
 static void (*release)(void *, uint64_t, const void *);
 
@@ -93,22 +95,28 @@ static void tell(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-    const char *real = getenv("REAL_VULKAN"), *bytes = getenv("MEMORY");
-    void *library = dlopen(real ? real : "/usr/lib/x86_64-linux-gnu/libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
+    const char *real = getenv("REAL_DRIVER"), *bytes = getenv("MEMORY");
+    void *driver = dlopen(real ? real : "/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so", RTLD_NOW | RTLD_LOCAL);
+    if (!driver) {
         fprintf(stderr, "limited Vulkan: %s\n", dlerror());
         exit(1);
     }
-    of_instance = (Lookup)dlsym(library, "vkGetInstanceProcAddr");
+    of_instance = (Lookup)dlsym(driver, "vk_icdGetInstanceProcAddr");
+    of_physical_device = (Lookup)dlsym(driver, "vk_icdGetPhysicalDeviceProcAddr");
+    negotiate = (int32_t(*)(uint32_t *))dlsym(driver, "vk_icdNegotiateLoaderICDInterfaceVersion");
     if (bytes)
         limit = strtoull(bytes, NULL, 10);
     atexit(tell);
 }
 
-__attribute__((visibility("default"))) Function vkGetInstanceProcAddr(void *instance, const char *name) {
-    if (!strcmp(name, "vkGetInstanceProcAddr"))
-        return (Function)vkGetInstanceProcAddr;
+int32_t vk_icdNegotiateLoaderICDInterfaceVersion(uint32_t *version) { return negotiate(version); }
+
+Function vk_icdGetPhysicalDeviceProcAddr(void *instance, const char *name) { return of_physical_device(instance, name); }
+
+Function vk_icdGetInstanceProcAddr(void *instance, const char *name) {
     Function found = of_instance(instance, name);
+    if (!strcmp(name, "vk_icdGetInstanceProcAddr"))
+        return (Function)vk_icdGetInstanceProcAddr;
     if (!strcmp(name, "vkGetDeviceProcAddr") && found) {
         of_device = (Lookup)found;
         return (Function)limited_of_device;

@@ -20,7 +20,7 @@ fn main() -> Result<()> {
         }
         let usage = || Error::failed(format!("got `{argument}`, expected SET=DIR"));
         let (name, folder) = argument.split_once('=').ok_or_else(usage)?;
-        sets.push(indexed(name.parse().map_err(Error::failed::<String>)?, Path::new(folder))?);
+        sets.push(indexed(name.parse().map_err(|told: String| Error::failed(told))?, Path::new(folder))?);
     }
     let start = RankingWeights::default();
     for set in &sets {
@@ -29,6 +29,11 @@ fn main() -> Result<()> {
     if !fits {
         return Ok(());
     }
+    let found = tune(&sets, start.clone(), &mut |name, value| eprintln!("{name} {value:.4}"))?;
+    for set in &sets {
+        println!("by all       {}", told(&measure(&set.0, &set.1, &found, "")?));
+    }
+    println!("{found:#?}");
     for left_out in 0..sets.len() {
         let others: Vec<IndexedSet> =
             sets.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, set)| set.clone()).collect();
@@ -36,11 +41,6 @@ fn main() -> Result<()> {
         let (set, indexes) = &sets[left_out];
         println!("by the rest  {}", told(&measure(set, indexes, &found, "")?));
     }
-    let found = tune(&sets, start, &mut |name, value| eprintln!("{name} {value:.4}"))?;
-    for set in &sets {
-        println!("by all       {}", told(&measure(&set.0, &set.1, &found, "")?));
-    }
-    println!("{found:#?}");
     Ok(())
 }
 

@@ -99,8 +99,8 @@ impl SearchAnswer {
                 let s = &found.signals;
                 let _ = writeln!(
                     told,
-                    "    score {:.3}: words {:.2}, covers {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, role {:.2}",
-                    found.score, s.words, s.coverage, s.path, s.stem, s.defines, s.coherence, s.role
+                    "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, role {:.2}",
+                    found.score, s.words, s.path, s.stem, s.defines, s.coherence, s.role
                 );
             }
             if *extent == Extent::Stale {

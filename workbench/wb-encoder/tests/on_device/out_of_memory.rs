@@ -15,8 +15,8 @@ use crate::{
     training::{config, losses, run_texts, steps},
 };
 
-/// Variable that tells the folder of the loader of Vulkan with a limit.
-const LOADER: &str = "WB_TEST_LIMITED_VULKAN";
+/// Variable that tells the file of the Vulkan driver with a limit.
+const DRIVER: &str = "WB_TEST_LIMITED_VULKAN";
 /// Variable that tells a child where it trains.
 const FOLDER: &str = "WB_TEST_TRAINS_IN";
 
@@ -46,10 +46,10 @@ fn trains() {
 /// With two thirds of the memory that the training takes by itself, it ends with the same losses, in smaller parts.
 #[test]
 fn training_goes_on_where_memory_runs_out() {
-    let Some(loader) = std::env::var_os(LOADER) else {
+    let Some(driver) = std::env::var_os(DRIVER) else {
         skipped(
             "training_goes_on_where_memory_runs_out",
-            &format!("{LOADER} is not set: scripts/check-vulkan.sh does"),
+            &format!("{DRIVER} is not set: scripts/check-vulkan.sh does"),
         );
         return;
     };
@@ -57,7 +57,7 @@ fn training_goes_on_where_memory_runs_out() {
     let train = |folder: &Path, memory: Option<u64>| -> (u64, u64) {
         let log = folder.join("memory");
         let mut child = own_process("out_of_memory::trains");
-        child.env("LD_LIBRARY_PATH", &loader).env("MEMORY_LOG", &log).env(FOLDER, folder);
+        child.env("VK_DRIVER_FILES", &driver).env("MEMORY_LOG", &log).env(FOLDER, folder);
         child.envs(memory.map(|bytes| ("MEMORY", bytes.to_string())));
         let status = child.status().unwrap();
         assert!(status.success(), "{memory:?} bytes: {status}");

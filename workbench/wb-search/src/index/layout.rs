@@ -49,7 +49,7 @@ impl Sections {
             from = to;
         }
         let n_words = places[2].len() / 8;
-        if from != body || places[2].len() % 8 != 0 {
+        if from != body || !places[2].len().is_multiple_of(8) {
             return Err(damaged());
         }
         Ok(Self { bytes, places, n_words })

@@ -10,9 +10,7 @@ use crate::{CodeIndex, Result, words::tokenizer};
 pub struct Signals {
     /// BM25 over text, names and heads, as a share of the best unit's.
     pub words: f32,
-    /// Share of the question, by the weight of its words, that the unit has.
-    pub coverage: f32,
-    /// The same share that stands in the path.
+    /// Share of the question, by the weight of its words, that stands in the path.
     pub path: f32,
     /// The same of the file's own name.
     pub stem: f32,
@@ -28,7 +26,6 @@ impl Signals {
     /// The score.
     pub fn score(&self, weights: &SignalWeights) -> f32 {
         let sum = self.words
-            + weights.coverage * self.coverage
             + weights.path * self.path
             + weights.stem * self.stem
             + weights.defines * self.defines
@@ -46,7 +43,6 @@ pub(super) fn candidates(
 ) -> Result<Vec<(usize, Signals)>> {
     let (files, units) = (index.files(), index.units());
     let mut scores = vec![0.0_f32; units.len()];
-    let mut covered = vec![0.0_f32; units.len()];
     let mut paths = vec![[0.0_f32; 2]; files.len()];
     let mut rarities: Vec<(&str, f32)> = Vec::new();
     for (word, count) in question.words() {
@@ -60,7 +56,6 @@ pub(super) fn candidates(
             let length = 1.0 - weights.b + weights.b * units[unit].words as f32 / index.mean_words();
             let often =
                 counts.text as f32 / length + weights.names * counts.names as f32 + weights.head * counts.head as f32;
-            covered[unit] += rarity;
             scores[unit] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
         }
         for (file, in_name) in &postings.files {
@@ -86,7 +81,6 @@ pub(super) fn candidates(
         let file = units[unit].file as usize;
         let signals = Signals {
             words: scores[unit] / best,
-            coverage: covered[unit] / all,
             path: paths[file][0] / all,
             stem: paths[file][1] / all,
             defines: 0.0,

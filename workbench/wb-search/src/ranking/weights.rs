@@ -36,8 +36,6 @@ pub struct SignalWeights {
     pub names: f32,
     /// Occurrences in comments above and in the defining line count so many times.
     pub head: f32,
-    /// Weight of the question's share that a unit has.
-    pub coverage: f32,
     /// Weight of the question's share that the path has.
     pub path: f32,
     /// Weight of the question's share that the file's own name has.
@@ -66,20 +64,20 @@ impl SignalWeights {
     }
 }
 
+/// Fitted to the development parts of semble's, SWE-QA's and cqs' questions by the example `tune_ranking`.
 impl Default for SignalWeights {
     fn default() -> Self {
         Self {
-            k1: 1.2,
-            b: 0.5,
-            names: 2.0,
-            head: 1.0,
-            coverage: 0.0,
-            path: 0.2,
-            stem: 0.3,
-            defines: 0.3,
-            coherence: 0.3,
-            again: 0.8,
-            roles: [0.5, 0.7, 0.8, 0.4, 0.6, 0.5],
+            k1: 1.7,
+            b: 0.6,
+            names: 2.25,
+            head: 0.75,
+            path: 0.45,
+            stem: 0.45,
+            defines: 0.65,
+            coherence: 0.45,
+            again: 0.85,
+            roles: [0.7, 0.7, 0.8, 0.4, 0.525, 0.5],
         }
     }
 }
@@ -92,7 +90,6 @@ impl SignalWeights {
             b: 0.75,
             names: 0.0,
             head: 0.0,
-            coverage: 0.0,
             path: 0.0,
             stem: 0.0,
             defines: 0.0,

@@ -15,12 +15,11 @@ struct Dial {
     most: f32,
 }
 
-const DIALS: [Dial; 16] = [
+const DIALS: [Dial; 15] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
     dial("head", |w| &mut w.head, 0.5, 5.0),
-    dial("coverage", |w| &mut w.coverage, 0.2, 3.0),
     dial("path", |w| &mut w.path, 0.1, 2.0),
     dial("stem", |w| &mut w.stem, 0.1, 2.0),
     dial("defines", |w| &mut w.defines, 0.1, 3.0),

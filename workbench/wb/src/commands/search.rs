@@ -1,6 +1,6 @@
 //! `wb index` and `wb search`: a project's code found by words and names.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use wb_pipeline::search::{self, ProjectSearch};
 use wb_search::{IndexPlace, SearchQuestion, sets::SearchSet};
 
@@ -37,9 +37,10 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
 
 /// `wb bench search`
 pub fn bench(arguments: &args::Bench) -> Result<End> {
-    let names = SearchSet::ALL.map(SearchSet::name).join(", ");
-    let set = arguments.set.with_context(|| format!("wb bench search --set SET --dataset DIR: a set of {names}"))?;
-    let folder = arguments.dataset.as_deref().with_context(|| format!("wb bench search --set {set} --dataset DIR"))?;
+    let (Some(set), Some(folder)) = (arguments.set, &arguments.dataset) else {
+        let names = SearchSet::ALL.map(SearchSet::name).join(", ");
+        bail!("wb bench search --set SET --dataset DIR: a set of {names}");
+    };
     output::with_bars(|progress| search::bench(set, folder, arguments.json.clone(), progress))?;
     Ok(End::Done)
 }

@@ -4,14 +4,10 @@ use crate::sandbox::Sandbox;
 
 const QUEUE: &str = "/// Puts a job back after it failed.\npub fn retry(job: Job) {\n    push(job)\n}\n";
 
-/// A project whose index is kept beside it.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("project/src/queue.rs", QUEUE);
-    sandbox.write(
-        "project/src/mail.py",
-        "def send(address):\n    \"\"\"Sends a letter.\"\"\"\n    return post(address)\n",
-    );
+    sandbox.write("project/src/mail.py", "# Sends a letter.\ndef send(address):\n    return post(address)\n");
     sandbox
 }
 
@@ -22,27 +18,17 @@ fn a_project_is_searched_and_says_what_has_changed() {
     let search = |more: &[&str]| wb(&[&["search", "failed jobs", "--project", "project"], more].concat());
     assert!(wb(&["index", "project", "--status"]).ends_with("project: not indexed; `wb index` does it"));
     let first = search(&[]);
-    assert!(
-        first.starts_with("exit 0\nout: src/queue.rs:1-4  retry\nout:     /// Puts a job back after it failed."),
-        "{first}"
-    );
-    assert!(wb(&["index", "project", "--status"]).contains("2 files, 2 units"));
-
+    assert!(first.starts_with("exit 0\nout: src/queue.rs:1-4  retry\nout:     /// Puts a job back"), "{first}");
     sandbox.write("project/src/queue.rs", QUEUE.replace("retry", "again") + "\n");
     sandbox.write("project/src/new.go", "package a\n\n// Fails jobs.\nfunc fail() {}\n");
     let stale = search(&["-n", "1"]);
-    assert!(stale.contains("(has changed since it was indexed; `wb search --fresh` reads it again)"), "{stale}");
-    assert!(stale.ends_with("err: 2 files have changed since they were indexed; --fresh reads them first"), "{stale}");
+    assert!(stale.contains("(has changed since it was indexed;") && stale.contains("\nerr: 2 files have"), "{stale}");
     let fresh = search(&["--fresh", "--lang", "rust"]);
     assert!(fresh.contains("out: src/queue.rs:1-4  again") && !fresh.contains("has changed"), "{fresh}");
-
     let (json, _) = sandbox.succeeds(&["search", "letter", "--project", "project", "--index", "index", "--json"]);
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(
-        (&answer["answers"][0]["path"], &answer["answers"][0]["lines"]),
-        (&"src/mail.py".into(), &[1, 3].into())
-    );
-    assert_eq!((&answer["stale"], &answer["files"]), (&serde_json::json!([]), &3.into()));
+    let best = &answer["answers"][0];
+    assert_eq!((&best["path"], &best["lines"], &answer["files"]), (&"src/mail.py".into(), &[1, 3].into(), &3.into()));
 }
 
 #[test]
@@ -57,10 +43,9 @@ fn what_cannot_be_searched_says_what_to_do() {
         damaged.contains("cannot use index") && damaged.contains("hint: make it again: wb index --anew"),
         "{damaged}"
     );
-    let nowhere = sandbox.wb(&["search", "letter", "--project", "nowhere"]);
-    assert!(nowhere.starts_with("exit 2\nerr: error: cannot read nowhere"), "{nowhere}");
-    let set = sandbox.wb(&["bench", "search", "--dataset", "project"]);
-    assert!(set.contains("wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs"), "{set}");
-    let elsewhere = sandbox.wb(&["bench", "cosqa", "--set", "cqs"]);
-    assert!(elsewhere.contains("--set"), "{elsewhere}");
+    assert!(
+        sandbox.wb(&["search", "x", "--project", "nowhere"]).starts_with("exit 2\nerr: error: cannot read nowhere")
+    );
+    let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs";
+    assert!(sandbox.wb(&["bench", "search", "--dataset", "project"]).contains(told));
 }
