@@ -24,7 +24,6 @@ use super::{
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream, no_layers},
     batch::{BATCH_TOKENS, TokenBatch},
-    device::guarded,
     error::{Result, is_out_of_memory},
     lora::Adapter,
     models::{Architecture, Model, Stack},
@@ -83,7 +82,7 @@ impl BurnBackbone {
     pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
         let link = Link::new(device, name);
         let network: HashSet<String> = model.architecture.weights().into_iter().map(|spec| spec.name).collect();
-        let weights = guarded(name, || Weights::upload(&model.parameters, &link, &network, None, None))?;
+        let weights = link.guarded(|| Weights::upload(&model.parameters, &link, &network, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         Ok(Self {
             stack: architecture.stack(),
@@ -114,7 +113,7 @@ impl BurnBackbone {
         let lives = self.residence.as_ref().map(|residence| residence.lives(self.parameters.len())).unwrap_or_default();
         let there = (!anew).then_some((&self.weights, lives.as_slice()));
         let upload = || Weights::upload(&self.parameters, &self.link, &self.network, there, products.as_ref());
-        self.weights = guarded(self.link.name(), upload)?;
+        self.weights = self.link.guarded(upload)?;
         self.products = products;
         Ok(())
     }
@@ -179,7 +178,7 @@ impl BurnBackbone {
     fn plain(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
         loop {
             let budget = self.budget.load(Ordering::Relaxed);
-            match guarded(self.link.name(), || self.plain_at_once(batch, wanted)) {
+            match self.link.guarded(|| self.plain_at_once(batch, wanted)) {
                 // A group is one text at least.
                 Err(error) if is_out_of_memory(&error) && budget > batch.longest() => {
                     self.budget.store(budget / 2, Ordering::Relaxed);
@@ -330,14 +329,14 @@ impl Backbone for BurnBackbone {
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
-        guarded(self.link.name(), || {
+        self.link.guarded(|| {
             let (embeddings, _, tape) = self.tracked(batch, dropout, Wanted { embeddings: true, states: false })?;
             Ok((embeddings, tape))
         })
     }
 
     fn track_again(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<BackboneTape> {
-        guarded(self.link.name(), || Ok(self.tracked(batch, dropout, Wanted { embeddings: false, states: false })?.2))
+        self.link.guarded(|| Ok(self.tracked(batch, dropout, Wanted { embeddings: false, states: false })?.2))
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
@@ -349,7 +348,7 @@ impl Backbone for BurnBackbone {
         batch: &TokenBatch,
         dropout: Option<Dropout>,
     ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
-        guarded(self.link.name(), || self.tracked(batch, dropout, Wanted { embeddings: true, states: true }))
+        self.link.guarded(|| self.tracked(batch, dropout, Wanted { embeddings: true, states: true }))
     }
 
     fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
@@ -358,7 +357,7 @@ impl Backbone for BurnBackbone {
         };
         at.check(&graphs.batch, self.dim())?;
         self.stop.check()?;
-        guarded(self.link.name(), || {
+        self.link.guarded(|| {
             let mut sums = Sums::default();
             match &self.stack {
                 Some(stack) if graphs.groups.iter().all(|group| !group.inputs.is_empty()) => {

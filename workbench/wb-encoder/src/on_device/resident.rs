@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     backbone::Backbone,
-    device::guarded,
     error::Result,
     parameters::Parameters,
     resident::{AdamwStep, Resident},
@@ -195,7 +194,7 @@ impl Resident for BurnBackbone {
         second: &[Vec<f32>],
         average: Option<&[Vec<f32>]>,
     ) -> Result<Vec<bool>> {
-        let residence = guarded(self.link.name(), || {
+        let residence = self.link.guarded(|| {
             let moments = [first, second];
             let residence = Residence::new(&self.parameters, &self.weights, &self.link, alike, moments, average);
             residence.show(&mut self.weights);
@@ -208,12 +207,12 @@ impl Resident for BurnBackbone {
 
     fn gradient_squares(&mut self) -> Result<f64> {
         let Some(residence) = &mut self.residence else { return Ok(0.0) };
-        guarded(self.link.name(), || residence.gradient_squares(&self.link))
+        self.link.guarded(|| residence.gradient_squares(&self.link))
     }
 
     fn step(&mut self, steps: &[AdamwStep], follow: Option<f32>) -> Result<()> {
         let Some(residence) = &mut self.residence else { return Ok(()) };
-        guarded(self.link.name(), || {
+        self.link.guarded(|| {
             residence.update(steps, follow, &self.link, &mut self.weights);
             Ok(())
         })
@@ -225,7 +224,7 @@ impl Resident for BurnBackbone {
 
     fn swap_average(&mut self) -> Result<()> {
         let Some(residence) = &mut self.residence else { return Ok(()) };
-        guarded(self.link.name(), || {
+        self.link.guarded(|| {
             residence.swap_average(&mut self.weights);
             Ok(())
         })
@@ -239,7 +238,7 @@ impl Resident for BurnBackbone {
     ) -> Result<()> {
         let Some(residence) = &self.residence else { return Ok(()) };
         let state = [Some(first), Some(second), average];
-        guarded(self.link.name(), || residence.read(&self.link, &mut self.parameters, state))
+        self.link.guarded(|| residence.read(&self.link, &mut self.parameters, state))
     }
 
     fn leave(&mut self) -> Result<()> {

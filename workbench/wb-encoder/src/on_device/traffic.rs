@@ -6,7 +6,8 @@ use burn::tensor::{DType, Device, Int, Tensor, TensorData, Transaction};
 
 use crate::{
     backbone::Padding,
-    error::{Result, failed_on},
+    device::guarded,
+    error::{Result, failed_on, is_out_of_memory},
 };
 
 /// Counts of what has crossed since a model was brought to a device.
@@ -48,6 +49,19 @@ impl Link {
     /// The device's name, for messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Runs what the device may refuse or its driver may panic in. Where memory ran out, what is free of it is given back:
+    /// kept for tensors of other sizes, it would be missing when smaller parts are tried.
+    pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let done = guarded(&self.name, work);
+        if done.as_ref().is_err_and(is_out_of_memory) {
+            drop(guarded(&self.name, || {
+                self.device.memory_cleanup();
+                Ok(())
+            }));
+        }
+        done
     }
 
     /// Counts of what has crossed until now.
