@@ -11,7 +11,7 @@ const CHARS: usize = 4;
 /// Lines that a person is shown of each unit.
 const SHOWN: usize = 5;
 
-/// How much of a unit an answer has.
+/// The share of a unit that an answer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -29,13 +29,13 @@ pub struct AnsweredUnit {
     /// The unit.
     #[serde(flatten)]
     pub found: FoundUnit,
-    /// How much of it is here.
+    /// The share of it that is here.
     pub extent: Extent,
     /// Its lines, without control characters.
     pub text: String,
 }
 
-/// What an index knows of a question.
+/// An answer of an index to a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchAnswer {
     /// The question.
@@ -48,7 +48,7 @@ pub struct SearchAnswer {
     pub stale: Vec<String>,
     /// Best first.
     pub answers: Vec<AnsweredUnit>,
-    /// Why there are none.
+    /// The reason that there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
 }
@@ -88,7 +88,7 @@ impl SearchAnswer {
         Ok(Self { question: text.to_owned(), files, units, stale, answers, empty })
     }
 
-    /// As a person reads it: a line for each unit, and the first of its lines.
+    /// Text for a person: a line for each unit, and the first of its lines.
     pub fn text(&self, explain: bool) -> String {
         let mut told = String::new();
         for AnsweredUnit { found, extent, text } in &self.answers {
@@ -100,7 +100,7 @@ impl SearchAnswer {
                 let _ = writeln!(
                     told,
                     "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, role {:.2}",
-                    found.score, s.words, s.path, s.stem, s.defines, s.coherence, s.role
+                    found.score, s.words, s.path, s.stem, s.definition, s.coherence, s.role
                 );
             }
             if *extent == Extent::Stale {

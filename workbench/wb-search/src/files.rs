@@ -78,7 +78,7 @@ pub struct ProjectFile {
 pub struct FolderFiles {
     /// The folder.
     pub root: PathBuf,
-    /// In the order of their paths.
+    /// Its files, ordered by their paths.
     pub files: Vec<ProjectFile>,
     /// Numbers of files that are left aside, by reason.
     pub skipped: BTreeMap<&'static str, u64>,

@@ -95,7 +95,7 @@ struct FoundItem {
     name: String,
     /// The node itself.
     node: Range<usize>,
-    /// With attributes.
+    /// The node with its attributes.
     code: Range<usize>,
     /// The comments directly above.
     comments: Vec<(DocKind, Range<usize>)>,

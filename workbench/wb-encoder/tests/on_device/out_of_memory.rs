@@ -49,7 +49,7 @@ fn training_goes_on_where_memory_runs_out() {
     let Some(driver) = std::env::var_os(DRIVER) else {
         skipped(
             "training_goes_on_where_memory_runs_out",
-            &format!("{DRIVER} is not set: scripts/check-vulkan.sh does"),
+            &format!("{DRIVER} is not set: it names the driver of scripts/vulkan/limited.c"),
         );
         return;
     };

@@ -58,16 +58,16 @@ pub struct IndexedUnit {
 pub(crate) struct Counts {
     /// Anywhere in the text.
     pub text: u32,
-    /// In the names that are defined there and in those around it.
+    /// Occurrences in the names that are defined there and in those around it.
     pub names: u32,
-    /// In the comment above and the line that defines it.
+    /// Occurrences in the comment above and the line that defines it.
     pub head: u32,
 }
 
 /// A word's units and files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Postings {
-    /// In the order of their positions.
+    /// Units that have it, ordered by position.
     pub units: Vec<(u32, Counts)>,
     /// Files that have it in their path, and whether in the name of the file itself.
     pub files: Vec<(u32, bool)>,

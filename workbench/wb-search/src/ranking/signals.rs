@@ -12,10 +12,10 @@ pub struct Signals {
     pub words: f32,
     /// Share of the question, by the weight of its words, that stands in the path.
     pub path: f32,
-    /// The same of the file's own name.
+    /// Share of the question that stands in the file's own name.
     pub stem: f32,
     /// Share of the question that is spelled by a name defined here, times the share of that name.
-    pub defines: f32,
+    pub definition: f32,
     /// BM25 of the file's other good units, as a share of the best file's.
     pub coherence: f32,
     /// Factor for the file's role.
@@ -28,7 +28,7 @@ impl Signals {
         let sum = self.words
             + weights.path * self.path
             + weights.stem * self.stem
-            + weights.defines * self.defines
+            + weights.defines * self.definition
             + weights.coherence * self.coherence;
         self.role * sum
     }
@@ -83,7 +83,7 @@ pub(super) fn candidates(
             words: scores[unit] / best,
             path: paths[file][0] / all,
             stem: paths[file][1] / all,
-            defines: 0.0,
+            definition: 0.0,
             coherence: coherence[file],
             role: if question.asks_for(files[file].role) { 1.0 } else { weights.role(files[file].role) },
         };
@@ -101,7 +101,7 @@ pub(super) fn candidates(
     let mut tokens = tokenizer();
     for (unit, signals) in &mut found {
         let names = units[*unit].unit.names.iter();
-        signals.defines = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
+        signals.definition = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
     }
     Ok(found)
 }
@@ -113,7 +113,7 @@ fn spelled(name: &[String], question: &[(&str, f32)], all: f32) -> f32 {
     of_question / all * of_name as f32 / name.len().max(1) as f32
 }
 
-/// For each file, what its three best units have together, as a share of the file that has most.
+/// Sums of the three best units of each file, as a share of the file that has most.
 fn coherence(index: &CodeIndex, scores: &[f32]) -> Vec<f32> {
     let of_file = |range: [u32; 2]| {
         let mut best = [0.0_f32; 3];

@@ -9,9 +9,9 @@ use crate::files::FileRole;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankingWeights {
-    /// For names.
+    /// Weights for names.
     pub symbol: SignalWeights,
-    /// For words.
+    /// Weights for words.
     pub prose: SignalWeights,
 }
 

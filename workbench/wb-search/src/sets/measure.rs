@@ -37,7 +37,7 @@ pub struct QuestionValues {
     pub category: String,
     /// Repository.
     pub repository: String,
-    /// By the names of the metrics.
+    /// Values by the names of the metrics.
     pub values: BTreeMap<String, f64>,
 }
 
@@ -46,9 +46,9 @@ pub struct QuestionValues {
 pub struct Measured {
     /// The set.
     pub set: String,
-    /// What was measured.
+    /// The ranking that was measured.
     pub contestant: String,
-    /// By their names.
+    /// Metrics by their names.
     pub metrics: BTreeMap<String, MetricValue>,
     /// Each question, in the order of the set.
     pub questions: Vec<QuestionValues>,

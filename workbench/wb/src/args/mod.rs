@@ -180,16 +180,11 @@ Examples:
     )]
     Report(Report),
     /// Indexes the code of a project, or brings its index up to date.
-    #[command(after_help = "Examples:\n  wb index\n  wb index path/to/project\n  wb index --status")]
     Index(IndexArguments),
-    /// Finds functions, types and sections of a project by words or names; indexes it first, where that was not done.
-    #[command(after_help = "\
-Examples:
-  wb search 'where are retries counted'
-  wb search Parser::next --explain
-  wb search 'read the config file' --in src --lang rust,python -n 3
-  wb search 'http client' --budget 2000 --json            # whole functions as long as they fit into 2,000 tokens
-  wb search 'session cookies' --fresh                     # with the files that have changed since")]
+    /// Finds functions, types and sections of a project by words or names.
+    #[command(
+        after_help = "Examples:\n  wb search 'where are retries counted'\n  wb search Parser::next --in src --explain"
+    )]
     Search(SearchArguments),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
     #[command(after_help = "\

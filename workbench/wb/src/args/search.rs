@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use wb_search::FileRole;
 
-/// What to index.
+/// A project to index.
 #[derive(Debug, Args)]
 pub struct IndexArguments {
     /// The project's folder.
@@ -22,7 +22,7 @@ pub struct IndexArguments {
     pub status: bool,
 }
 
-/// What to search for, and where.
+/// A question to a project.
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// The question: words, or a name.

@@ -39,6 +39,8 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   ab              Asks one corpus of snippets the same queries twice: as code, and as what a language model said of it
     out:   compare         Two runs, or two files of `wb bench --json`: differences, paired intervals, a verdict
     out:   report          Makes the HTML page and PNGs of a run
+    out:   index           Indexes the code of a project, or brings its index up to date
+    out:   search          Finds functions, types and sections of a project by words or names
     out:   encode          Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls              Runs with their scores, or what there is to choose from
