@@ -1,10 +1,10 @@
-//! The command line of `wb encode`.
+//! The command lines of `wb encode` and `wb export`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use wb_core::Side;
-use wb_encoder::{DeviceConfig, MemoryType};
+use wb_encoder::{DeviceConfig, ExportFormat, MemoryType, WeightType};
 use wb_pipeline::encode::InputFormat;
 
 use super::PlacesArguments;
@@ -71,4 +71,29 @@ impl From<SideArgument> for Side {
 /// A form of texts by its name.
 fn form(name: &str) -> Result<InputFormat, String> {
     name.parse().map_err(|error: wb_core::Error| error.in_one_line())
+}
+
+/// An encoder to write, and the folder and format to write it in.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The encoder: a run, `latest`, a folder, or a hub id (owner/name@revision).
+    #[arg(value_name = "RUN|DIR")]
+    pub encoder: String,
+    /// The folder to make; it must not exist yet.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Format to write: st, st6, peft, safetensors.
+    #[arg(long, default_value = "st")]
+    pub format: ExportFormat,
+    /// Adds adapters into the weights (st and st6 always do).
+    #[arg(long)]
+    pub merge: bool,
+    /// Type of the weights: f32, f16, bf16.
+    #[arg(long, default_value = "f32")]
+    pub dtype: WeightType,
+    /// The model that adapters belong to, as PEFT is to be told; the run's own unless named.
+    #[arg(long, value_name = "ID|DIR")]
+    pub base: Option<String>,
+    #[command(flatten)]
+    pub places: PlacesArguments,
 }

@@ -14,14 +14,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use wb_encoder::{DeviceConfig, ExportFormat, WeightType};
+use wb_encoder::DeviceConfig;
 use wb_pipeline::session::Folders;
 
 pub use self::{
     bench::{Bench, SqlExecution},
     data::{DataArguments, DataCommand, DataGet},
     downloads::Downloads,
-    encode::Encode,
+    encode::{Encode, Export},
     given::{ExperimentArguments, Given, GivenLedger, file_and_values},
     init::InitArguments,
     mine_negatives::MineNegatives,
@@ -180,6 +180,7 @@ Examples:
     )]
     Report(Report),
     /// Indexes the code of a project, or brings its index up to date.
+    #[command(after_help = "Examples:\n  wb index path/to/project\n  wb index --status")]
     Index(IndexArguments),
     /// Finds functions, types and sections of a project by words or names.
     #[command(
@@ -334,31 +335,6 @@ pub struct Report {
     /// Opens the page: with the program that BROWSER names, else with the one of this system.
     #[arg(long)]
     pub open: bool,
-    #[command(flatten)]
-    pub places: PlacesArguments,
-}
-
-/// An encoder to write, and the folder and format to write it in.
-#[derive(Debug, Args)]
-pub struct Export {
-    /// The encoder: a run, `latest`, a folder, or a hub id (owner/name@revision).
-    #[arg(value_name = "RUN|DIR")]
-    pub encoder: String,
-    /// The folder to make; it must not exist yet.
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// Format to write: st, st6, peft, safetensors.
-    #[arg(long, default_value = "st")]
-    pub format: ExportFormat,
-    /// Adds adapters into the weights (st and st6 always do).
-    #[arg(long)]
-    pub merge: bool,
-    /// Type of the weights: f32, f16, bf16.
-    #[arg(long, default_value = "f32")]
-    pub dtype: WeightType,
-    /// The model that adapters belong to, as PEFT is to be told; the run's own unless named.
-    #[arg(long, value_name = "ID|DIR")]
-    pub base: Option<String>,
     #[command(flatten)]
     pub places: PlacesArguments,
 }
