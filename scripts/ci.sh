@@ -156,8 +156,6 @@ if command -v cargo-deny >/dev/null; then
 else
   not_run deny "cargo-deny is not installed: cargo install cargo-deny"
 fi
-# The main job on this machine's own sources, and the benchmarks on real data with a real model.
-# They say what they measured; the binary is the one that the tests built.
 step killed cargo test --release --workspace --test cli -- --ignored --nocapture killed python
 # The main job on this machine's own sources, and the benchmarks on real data with a real model; they say what they
 # measured; the binary is the one that the tests built. Then a Vulkan device of software. Both in the time that is left: a

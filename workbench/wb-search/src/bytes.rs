@@ -53,6 +53,11 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
+    /// Eight bytes as a number.
+    pub fn word(&mut self) -> Result<u64> {
+        self.bytes(8)?.try_into().map(u64::from_le_bytes).map_err(|_| damaged())
+    }
+
     pub fn text(&mut self) -> Result<&'a str> {
         let n = usize::try_from(self.number()?).map_err(|_| damaged())?;
         std::str::from_utf8(self.bytes(n)?).map_err(|_| damaged())
@@ -61,8 +66,12 @@ impl<'a> Reader<'a> {
 
 /// The error of an index that is not what was written.
 pub(crate) fn damaged() -> Error {
-    Error::data("index", "is damaged: a length or an offset in it points out of it")
-        .with_hint("make it again: wb index --anew")
+    unusable("is damaged: a length or an offset in it points out of it")
+}
+
+/// The error of an index that has to be made again.
+pub(crate) fn unusable(what: &str) -> Error {
+    Error::data("index", what).with_hint("make it again: wb index --anew")
 }
 
 #[cfg(test)]

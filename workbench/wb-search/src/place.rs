@@ -7,7 +7,7 @@ use std::{
 
 use wb_core::{Progress, fingerprint::Fingerprint};
 
-use crate::{CodeIndex, Error, FolderFiles, Result, build};
+use crate::{CodeIndex, Error, FolderFiles, Result, build, index::Changes};
 
 /// A project's folder and the file of its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,12 +50,10 @@ impl IndexPlace {
         let found = FolderFiles::of(&self.root)?;
         let before = if anew { None } else { self.read()? };
         let (index, found) = match before {
+            Some(before) if Changes::between(&before, &found).is_empty() => return Ok((before, found)),
             Some(before) => (before.update(&found, progress)?, found),
             None => build(found, progress)?,
         };
-        if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        }
         index.write(&self.file)?;
         Ok((index, found))
     }

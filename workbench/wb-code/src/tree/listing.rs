@@ -18,7 +18,8 @@ const EXTRACTION: u64 = 1;
 
 const TEST_FOLDERS: [&str; 10] =
     ["tests", "test", "benches", "benchmarks", "examples", "example", "__tests__", "spec", "testdata", "fuzz"];
-const VENDORED_FOLDERS: [&str; 6] =
+/// Names of folders that hold the code of others.
+pub const VENDORED_FOLDERS: [&str; 6] =
     ["node_modules", "vendor", "vendored", "third_party", "thirdparty", "bower_components"];
 
 /// A file to read.

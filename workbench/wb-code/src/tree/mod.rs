@@ -14,6 +14,7 @@ use wb_core::{Pair, Progress, fingerprint::Fingerprint};
 
 pub use config::{GroupBy, TreeConfig};
 pub use files::{TreeFile, TreeFiles, tree_files};
+pub use listing::VENDORED_FOLDERS;
 
 use crate::{Error, Result};
 use groups::Groups;

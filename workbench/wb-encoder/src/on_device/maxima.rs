@@ -128,7 +128,7 @@ impl GroupMaxima for DeviceMaxima {
     }
 
     fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
-        guarded(self.link.name(), || self.multiply(queries))
+        self.link.guarded(|| self.multiply(queries))
     }
 
     fn error(&self) -> f32 {

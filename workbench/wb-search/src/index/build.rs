@@ -1,17 +1,14 @@
 //! An index of a folder, anew or from the one before.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Mutex, PoisonError},
 };
 
 use rayon::prelude::*;
-use wb_core::Progress;
+use wb_core::{Progress, fingerprint::text_key};
 
-use super::{
-    CodeIndex,
-    gathered::{Gathered, hash},
-};
+use super::{CodeIndex, gathered::Gathered};
 use crate::{
     Result,
     files::{FolderFiles, ProjectFile},
@@ -35,7 +32,8 @@ impl Changes {
         self.changed.is_empty() && self.gone.is_empty()
     }
 
-    pub(super) fn between(index: &CodeIndex, found: &FolderFiles) -> Self {
+    /// Differences between an index and a walk.
+    pub(crate) fn between(index: &CodeIndex, found: &FolderFiles) -> Self {
         let mut before: HashMap<&str, _> =
             index.files.iter().map(|file| (file.path.as_str(), (file.size, file.modified))).collect();
         let is_changed = |file: &&ProjectFile| before.remove(file.path.as_str()) != Some((file.size, file.modified));
@@ -57,26 +55,23 @@ pub fn build(mut found: FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)
 
 impl CodeIndex {
     /// The index of the folder as it is now: files that have not changed are taken from this one.
-    pub fn update(&self, found: &FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
-        let changes = Changes::between(self, found);
-        if changes.is_empty() {
-            return Ok(self.clone());
+    pub fn update(self, found: &FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
+        let Changes { changed, gone } = Changes::between(&self, found);
+        if changed.is_empty() && gone.is_empty() {
+            return Ok(self);
         }
-        let by_path: HashMap<&str, &ProjectFile> = found.files.iter().map(|file| (file.path.as_str(), file)).collect();
-        let anew: Vec<&ProjectFile> =
-            changes.changed.iter().filter_map(|path| by_path.get(path.as_str()).copied()).collect();
+        let changed: HashSet<&str> = changed.iter().map(String::as_str).collect();
+        let gone: HashSet<&str> = gone.iter().map(String::as_str).collect();
+        let anew: Vec<&ProjectFile> = found.files.iter().filter(|file| changed.contains(file.path.as_str())).collect();
         let (gathered, _) = read(found, &anew, progress);
-        let kept = Gathered::from_index(self, |file| {
-            let known =
-                by_path.get(file.path.as_str()).filter(|now| (now.size, now.modified) == (file.size, file.modified));
-            known.is_some()
-        })?;
-        CodeIndex::decode(kept.with(gathered).encode()?, &self.root)
+        let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
+        let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
+        Self::decode(kept.with(gathered).encode()?, &self.root)
     }
 
     /// True where the text of one of the files is the one that was indexed.
     pub fn is_current(&self, file: usize, text: &str) -> bool {
-        self.files.get(file).is_some_and(|file| file.hash == hash(text))
+        self.files.get(file).is_some_and(|file| file.hash == text_key(text))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use wb_core::fingerprint::text_key;
+
 use super::{CodeIndex, Counts, IndexedFile, IndexedUnit, Postings, layout};
 use crate::{
     Result,
@@ -115,7 +117,7 @@ impl Gathered {
             language: language.to_owned(),
             size: file.size,
             modified: file.modified,
-            hash: hash(text),
+            hash: text_key(text),
             units: [first, self.units.len() as u32],
         });
     }
@@ -129,34 +131,21 @@ impl Gathered {
             language: String::new(),
             size: file.size,
             modified: file.modified,
-            hash: [0; 16],
+            hash: [0; 2],
             units: [end, end],
         });
     }
 
-    /// The files of an index, but for those that `keep` refuses; it may change the others.
-    pub fn from_index(index: &CodeIndex, mut keep: impl FnMut(&mut IndexedFile) -> bool) -> Result<Self> {
+    /// The files of an index that `keep` wants.
+    pub fn from_index(index: &CodeIndex, keep: impl Fn(&IndexedFile) -> bool) -> Result<Self> {
         let mut kept = Self::default();
-        let mut files = vec![None; index.files.len()];
-        let mut units = vec![None; index.units.len()];
-        for (at, file) in index.files.iter().enumerate() {
-            let mut file = file.clone();
-            if !keep(&mut file) {
-                continue;
-            }
-            let number = kept.files.len() as u32;
-            files[at] = Some(number);
-            let first = kept.units.len() as u32;
-            for unit in file.units[0] as usize..file.units[1] as usize {
-                units[unit] = Some(kept.units.len() as u32);
-                kept.units.push(IndexedUnit { file: number, ..index.units[unit].clone() });
-            }
-            file.units = [first, kept.units.len() as u32];
-            kept.files.push(file);
+        let mut moved = Moved::new(&index.files, &index.units);
+        for at in (0..index.files.len()).filter(|at| keep(&index.files[*at])) {
+            kept.take_over(at, &index.files, &index.units, &mut moved);
         }
         for found in index.all_postings() {
             let (word, postings) = found?;
-            let left = renumbered(postings, &units, &files);
+            let left = moved.postings(postings);
             if !(left.units.is_empty() && left.files.is_empty()) {
                 *kept.words.of(word) = left;
             }
@@ -171,28 +160,31 @@ impl Gathered {
         let mut order: Vec<(usize, usize)> =
             (0..2).flat_map(|side| (0..sides[side].files.len()).map(move |at| (side, at))).collect();
         order.sort_by(|one, two| sides[one.0].files[one.1].path.cmp(&sides[two.0].files[two.1].path));
-        let mut files = sides.map(|side| vec![None; side.files.len()]);
-        let mut units = sides.map(|side| vec![None; side.units.len()]);
+        let mut moved = sides.map(|side| Moved::new(&side.files, &side.units));
         for (side, at) in order {
-            let mut file = sides[side].files[at].clone();
-            let (number, first) = (joined.files.len() as u32, joined.units.len() as u32);
-            files[side][at] = Some(number);
-            for unit in file.units[0] as usize..file.units[1] as usize {
-                units[side][unit] = Some(joined.units.len() as u32);
-                joined.units.push(IndexedUnit { file: number, ..sides[side].units[unit].clone() });
-            }
-            file.units = [first, joined.units.len() as u32];
-            joined.files.push(file);
+            joined.take_over(at, &sides[side].files, &sides[side].units, &mut moved[side]);
         }
-        for (side, gathered) in [self, other].into_iter().enumerate() {
+        for (gathered, moved) in [self, other].into_iter().zip(moved) {
             for (word, postings) in gathered.words.into_pairs() {
-                let postings = renumbered(postings, &units[side], &files[side]);
+                let postings = moved.postings(postings);
                 let all = joined.words.of(&word);
                 all.units.extend(postings.units);
                 all.files.extend(postings.files);
             }
         }
         joined
+    }
+
+    /// Puts one of some files, with its units, behind those that are there.
+    fn take_over(&mut self, at: usize, files: &[IndexedFile], units: &[IndexedUnit], moved: &mut Moved) {
+        let (number, first) = (self.files.len() as u32, self.units.len() as u32);
+        moved.files[at] = Some(number);
+        let [from, to] = files[at].units.map(|unit| unit as usize);
+        for (unit, place) in units[from..to].iter().zip(&mut moved.units[from..to]) {
+            *place = Some(self.units.len() as u32);
+            self.units.push(IndexedUnit { file: number, ..unit.clone() });
+        }
+        self.files.push(IndexedFile { units: [first, self.units.len() as u32], ..files[at].clone() });
     }
 
     /// Puts files behind these whose paths all come later.
@@ -222,15 +214,20 @@ impl Gathered {
     }
 }
 
-fn renumbered(postings: Postings, units: &[Option<u32>], files: &[Option<u32>]) -> Postings {
-    let of_units = postings.units.into_iter().filter_map(|(unit, counts)| Some((units[unit as usize]?, counts)));
-    let of_files = postings.files.into_iter().filter_map(|(file, in_name)| Some((files[file as usize]?, in_name)));
-    Postings { units: of_units.collect(), files: of_files.collect() }
+/// Numbers that files and units have now, by those that they had; none where they are gone.
+struct Moved {
+    files: Vec<Option<u32>>,
+    units: Vec<Option<u32>>,
 }
 
-/// The first half of BLAKE3 of a text.
-pub(super) fn hash(text: &str) -> [u8; 16] {
-    let mut half = [0; 16];
-    half.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
-    half
+impl Moved {
+    fn new(files: &[IndexedFile], units: &[IndexedUnit]) -> Self {
+        Self { files: vec![None; files.len()], units: vec![None; units.len()] }
+    }
+
+    fn postings(&self, of: Postings) -> Postings {
+        let units = of.units.into_iter().filter_map(|(unit, counts)| Some((self.units[unit as usize]?, counts)));
+        let files = of.files.into_iter().filter_map(|(file, in_name)| Some((self.files[file as usize]?, in_name)));
+        Postings { units: units.collect(), files: files.collect() }
+    }
 }

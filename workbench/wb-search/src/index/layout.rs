@@ -9,7 +9,7 @@ use std::{cmp::Ordering, ops::Range};
 use super::{Counts, IndexedFile, IndexedUnit, Postings};
 use crate::{
     Error, Result,
-    bytes::{Reader, Writer, damaged},
+    bytes::{Reader, Writer, damaged, unusable},
     files::FileRole,
     units::CodeUnit,
 };
@@ -29,16 +29,15 @@ pub(super) struct Sections {
 
 impl Sections {
     pub(super) fn of(bytes: Vec<u8>) -> Result<Self> {
-        let foreign = |what: &str| Error::data("index", what.to_owned()).with_hint("make it again: wb index --anew");
         if !bytes.starts_with(&MAGIC[..6]) {
-            return Err(foreign("is no index of this program"));
+            return Err(unusable("is no index of this program"));
         }
         if !bytes.starts_with(&MAGIC) {
-            return Err(foreign("was written by another version of this program"));
+            return Err(unusable("was written by another version of this program"));
         }
         let body = bytes.len().checked_sub(CHECKSUM).filter(|body| *body >= HEAD).ok_or_else(damaged)?;
         if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
-            return Err(foreign("is damaged: its checksum is another"));
+            return Err(unusable("is damaged: its checksum is another"));
         }
         let mut places: [Range<usize>; SECTIONS] = Default::default();
         let mut from = HEAD;
@@ -145,7 +144,7 @@ fn write_file(to: &mut Writer, file: &IndexedFile) {
     to.number(FileRole::ALL.iter().position(|role| *role == file.role).unwrap_or(0) as u64);
     to.number(file.size);
     to.number(file.modified);
-    to.0.extend_from_slice(&file.hash);
+    file.hash.iter().for_each(|word| to.0.extend_from_slice(&word.to_le_bytes()));
     to.number(u64::from(file.units[1] - file.units[0]));
 }
 
@@ -157,7 +156,7 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<Vec<IndexedFile>> {
         let (path, language) = (from.text()?.to_owned(), from.text()?.to_owned());
         let role = FileRole::ALL[from.below(FileRole::ALL.len() as u64)? as usize];
         let (size, modified) = (from.number()?, from.number()?);
-        let hash = from.bytes(16)?.try_into().map_err(|_| damaged())?;
+        let hash = [from.word()?, from.word()?];
         let end = u32::try_from(from.number()?).ok().and_then(|units| unit.checked_add(units)).ok_or_else(damaged)?;
         files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
         unit = end;

@@ -36,8 +36,8 @@ pub struct IndexedFile {
     pub size: u64,
     /// Nanoseconds since 1970 at which it was changed last.
     pub modified: u64,
-    /// The first 16 bytes of BLAKE3 of its text.
-    pub hash: [u8; 16],
+    /// [`wb_core::fingerprint::text_key`] of its text; zeros where it has none.
+    pub hash: [u64; 2],
     /// Its units among those of all files.
     pub units: [u32; 2],
 }

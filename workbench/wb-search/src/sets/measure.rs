@@ -45,7 +45,7 @@ pub struct QuestionValues {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The set.
-    pub set: String,
+    pub set: SearchSet,
     /// The ranking that was measured.
     pub contestant: String,
     /// Metrics by their names.
@@ -88,7 +88,7 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
         };
         ((*name).clone(), MetricValue { value, low: interval.low, high: interval.high })
     });
-    Ok(Measured { set: set.set.to_string(), contestant: contestant.to_owned(), metrics: metrics.collect(), questions })
+    Ok(Measured { set: set.set, contestant: contestant.to_owned(), metrics: metrics.collect(), questions })
 }
 
 /// semble's headline: the mean over languages of the mean over repositories of the mean over questions.

@@ -15,13 +15,14 @@ use std::{
 };
 
 pub use measure::{Measured, MetricValue, QuestionValues, measure};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use tune::{IndexedSet, tune, worth};
 
 use crate::{Error, Result};
 
 /// A set of questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SearchSet {
     /// semble's benchmark (MinishLab, 2026): 19 languages, gold are files; nDCG@10, P@1.
     Semble,

@@ -6,11 +6,11 @@ use crate::{CodeIndex, RankingWeights, Result, ranking::SignalWeights};
 /// A set with the indexes of its repositories.
 pub type IndexedSet = (LoadedSet, Vec<CodeIndex>);
 
-/// A number of [`SignalWeights`], and what it is multiplied by while it is looked for.
+/// A number of [`SignalWeights`] that is turned up and down.
 struct Dial {
     name: &'static str,
     of: fn(&mut SignalWeights) -> &mut f32,
-    /// Added where it is 0, and the bounds.
+    /// The first turn; later ones are a half and a quarter of it.
     step: f32,
     most: f32,
 }
@@ -39,8 +39,7 @@ const fn dial(name: &'static str, of: fn(&mut SignalWeights) -> &mut f32, step: 
 
 /// The worth of a result in one number: the mean of metrics about files and about lines.
 pub fn worth(measured: &Measured) -> f64 {
-    let set: SearchSet = measured.set.parse().unwrap_or(SearchSet::Cqs);
-    let names: &[&str] = match set {
+    let names: &[&str] = match measured.set {
         SearchSet::Semble => &["ndcg@10", "p@1"],
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
         SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],

@@ -3,7 +3,7 @@
 use wb_code::{ChunkKind, CodeItem};
 
 /// Words that stand before a definition and say nothing of its kind.
-const MODIFIERS: [&str; 37] = [
+const MODIFIERS: [&str; 36] = [
     "pub",
     "public",
     "private",
@@ -30,7 +30,6 @@ const MODIFIERS: [&str; 37] = [
     "case",
     "mutating",
     "fileprivate",
-    "noncomputed",
     "unsafe",
     "extern",
     "tailrec",
