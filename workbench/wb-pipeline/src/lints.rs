@@ -2,14 +2,37 @@
 
 use wb_encoder::{
     DeviceConfig, Folder, Pooling, Precision,
-    train::{Keep, curriculum::most_negatives},
+    train::{self, DataFacts, Keep, curriculum::most_negatives},
 };
 use wb_retrieval::mining::MiningConfig;
 
 use crate::{
     config::{EncoderConfig, Experiment, ModelChoice},
+    encoder_size::Size,
+    output,
     steps::PlannedTraining,
 };
+
+/// All lints; with the encoder's sizes, with prepared pairs and the steps that they give, also about those.
+pub fn of_all(experiment: &Experiment, size: Option<&Size>, steps: Option<&PlannedTraining>) -> Vec<String> {
+    let dim = Some(size.map_or(0, |size| size.dim));
+    let facts = steps.map(|steps| DataFacts { dim, ..steps.facts.clone() });
+    // Mined negatives take the place of those that pairs bring.
+    let facts = match (facts, experiment.mined_per_pair()) {
+        (Some(facts), Some(per_pair)) => Some(facts.with_mined(per_pair)),
+        (facts, _) => facts,
+    };
+    let mut lints = of_experiment(experiment);
+    lints.extend(size.into_iter().flat_map(|size| size.lints.clone()));
+    lints.extend(experiment.encoder.iter().flat_map(|_| train::lints(&experiment.train, facts.as_ref())));
+    lints.extend(of_data(experiment, steps));
+    lints
+}
+
+/// Prints lints, a line each.
+pub fn print(lints: Vec<String>) {
+    lints.into_iter().for_each(|lint| output::line(format!("lint: {lint}")));
+}
 
 /// Lints about the data; with prepared pairs, also about what they show.
 pub fn of_data(experiment: &Experiment, planned: Option<&PlannedTraining>) -> Vec<String> {

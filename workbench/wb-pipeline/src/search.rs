@@ -1,5 +1,5 @@
-//! A project's code found by words and names: its index, answers to questions, and the ranking measured on questions of
-//! others.
+//! A project's code found by words, names and meaning: its index, answers to questions, and the ranking measured on
+//! questions of others.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,39 +7,103 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_core::{Progress, run_dir::write_json};
+use wb_core::{EncoderPlace, EncoderRef, Progress, run_dir::write_json};
+use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
-    CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, SearchQuestion, build,
+    CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, SearchQuestion, UnitVectors, VectorEncoder,
+    build,
     ranking::SignalWeights,
-    sets::{SearchSet, measure},
+    sets::{Measured, SearchSet, measure},
+    vector_store,
+    vectors::embed,
 };
 
-use crate::output;
+use crate::{
+    encoder::{self, Opening},
+    output, session,
+};
 
 /// Progress of what several threads do.
 type Told<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
+/// The encoder of an index's vectors.
+#[derive(Debug, Clone)]
+pub enum IndexEncoder {
+    /// The one that the index has, if it has one.
+    Kept,
+    /// Another one.
+    Named(EncoderRef, DeviceConfig),
+    /// None: words alone.
+    Without,
+}
+
 /// Indexes a project, or brings its index up to date; tells what is in it.
-pub fn index(place: &IndexPlace, anew: bool, progress: Told<'_>) -> Result<()> {
+pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<()> {
+    // What cannot be opened is told before anything is read.
+    let opened = match encoder {
+        IndexEncoder::Named(reference, device) => Some(open(reference, *device)?),
+        _ => None,
+    };
     let started = Instant::now();
-    let (index, found) = place.bring_up(anew, progress)?;
+    let (mut index, found) = place.bring_up(anew, progress)?;
+    if matches!(encoder, IndexEncoder::Without) {
+        place.forget_vectors()?;
+    }
+    let embedded = match opened {
+        Some((made_by, encoder)) => Some(place.embed(&mut index, made_by, &encoder, progress)?),
+        None => bring_up_vectors(place, &mut index, progress)?,
+    };
     output::line(format!("{} in {:.1} s", holds(&index), started.elapsed().as_secs_f64()));
     for (reason, files) in &found.skipped {
         output::note(format!("left aside, {reason}: {files}"));
+    }
+    if let (Some(embedded), Some(vectors)) = (embedded, index.vectors()) {
+        let encoder = vectors.encoder();
+        output::note(format!("{embedded} texts embedded now, by {} ({} numbers each)", encoder.opens, encoder.dim));
     }
     output::note(format!("kept in {}", place.file.display()));
     Ok(())
 }
 
+/// Embeds what is new since the vectors of an index were made, by the encoder that made them; all, where it has changed.
+fn bring_up_vectors(place: &IndexPlace, index: &mut CodeIndex, progress: Told<'_>) -> Result<Option<usize>> {
+    let Some(kept) = place.read_vectors()? else { return Ok(None) };
+    let (made_by, encoder) = reopen(kept.encoder())?;
+    Ok(Some(place.embed(index, made_by, &encoder, progress)?))
+}
+
+/// Opens an encoder for vectors of units.
+fn open(reference: &EncoderRef, device: DeviceConfig) -> Result<(VectorEncoder, BiEncoder)> {
+    let opening = Opening { device, ..Opening::default() };
+    let (encoder, _) = encoder::open(reference, session::runs(), opening)?;
+    let opens = match reference.place(session::runs())? {
+        EncoderPlace::Hub { .. } => reference.name(),
+        _ => std::path::absolute(encoder::locate(reference)?)?.display().to_string(),
+    };
+    Ok((VectorEncoder::of(&opens, &encoder), encoder))
+}
+
+/// Opens the encoder that made vectors; it has changed where it is another by now.
+fn reopen(kept: &VectorEncoder) -> Result<(VectorEncoder, BiEncoder)> {
+    open(&kept.opens.as_str().into(), DeviceConfig::Cpu).map_err(|error| {
+        let what = format!("the vectors of this index were made by {}: {error:#}", kept.opens);
+        wb_core::Error::failed(what).with_hint("`wb index --words` does without, `--encoder` takes another one").into()
+    })
+}
+
 /// Tells what an index has; true where it is there and nothing has changed since.
 pub fn status(place: &IndexPlace) -> Result<bool> {
-    let Some(index) = place.read()? else {
+    let Some(mut index) = place.read()? else {
         output::line(format!("{}: not indexed; `wb index` does it", place.root.display()));
         return Ok(false);
     };
+    let missing = place.read_vectors()?.map(|vectors| index.set_vectors(&vectors));
     let stale = index.stale()?;
     output::line(format!("{}, {} changed and {} gone since", holds(&index), stale.changed.len(), stale.gone.len()));
-    Ok(stale.is_empty())
+    if let (Some(missing), Some(vectors)) = (missing, index.vectors()) {
+        output::note(format!("vectors by {}; {missing} units have none", vectors.encoder().opens));
+    }
+    Ok(stale.is_empty() && missing.unwrap_or(0) == 0)
 }
 
 fn holds(index: &CodeIndex) -> String {
@@ -59,6 +123,8 @@ pub struct ProjectSearch<'a> {
     pub budget: Option<usize>,
     /// Reads files that have changed first.
     pub fresh: bool,
+    /// Leaves vectors aside.
+    pub words: bool,
     /// Tells the answer as JSON.
     pub json: bool,
     /// Tells of what each score is made.
@@ -67,12 +133,15 @@ pub struct ProjectSearch<'a> {
 
 impl ProjectSearch<'_> {
     /// Asks, after making the index where there is none; true where there was an answer.
-    pub fn ask(&self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
+    pub fn ask(mut self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
         let kept = if self.fresh { None } else { place.read()? };
-        let index = match kept {
+        let mut index = match kept {
             Some(index) => index,
             None => place.bring_up(false, progress)?.0,
         };
+        if !self.words {
+            self.ask_by_meaning(place, &mut index, progress)?;
+        }
         let weights = RankingWeights::default();
         let answer = SearchAnswer::of(&index, self.text, &self.question, &weights, self.most, self.budget)?;
         match self.json {
@@ -85,28 +154,76 @@ impl ProjectSearch<'_> {
         }
         Ok(!answer.answers.is_empty())
     }
+
+    /// Gives index and question their vectors, where the index has some.
+    fn ask_by_meaning(&mut self, place: &IndexPlace, index: &mut CodeIndex, progress: Told<'_>) -> Result<()> {
+        let Some(kept) = place.read_vectors()? else { return Ok(()) };
+        let missing = index.set_vectors(&kept);
+        let (made_by, encoder) = reopen(kept.encoder())?;
+        if made_by.fingerprint != kept.encoder().fingerprint {
+            output::note(format!(
+                "{} has changed since it made this index's vectors; `wb index` asks it again",
+                made_by.opens
+            ));
+            return Ok(());
+        }
+        if missing > 0 && self.fresh {
+            place.embed(index, made_by, &encoder, progress)?;
+        }
+        self.question.vector = UnitVectors::of_question(&encoder, self.text)?;
+        Ok(())
+    }
 }
 
-/// Measures the ranking on a set, beside plain BM25 over the same units; with a file to write the numbers to.
-pub fn bench(set: SearchSet, folder: &Path, json: Option<PathBuf>, progress: Told<'_>) -> Result<()> {
-    let loaded = set.load(folder)?;
+/// Measures the ranking on a set, without a model and with an encoder's vectors, beside plain BM25 over the same units; with
+/// a file to write the numbers to.
+pub fn bench(
+    set: SearchSet,
+    folder: &Path,
+    encoder: Option<(EncoderRef, DeviceConfig)>,
+    json: Option<PathBuf>,
+    progress: Told<'_>,
+) -> Result<()> {
+    let opened = encoder.map(|(reference, device)| open(&reference, device)).transpose()?;
+    let mut loaded = set.load(folder)?;
     let indexed = loaded.repositories.iter().map(|one| Ok(build(FolderFiles::of(&one.root)?, progress)?.0));
-    let indexes = indexed.collect::<Result<Vec<CodeIndex>>>()?;
+    let mut indexes = indexed.collect::<Result<Vec<CodeIndex>>>()?;
     let (plain, weights) = (SignalWeights::plain(), RankingWeights::default());
     let plain = RankingWeights { symbol: plain.clone(), prose: plain };
-    let found = measure(&loaded, &indexes, &weights, "wb search, no model")?;
-    let words = measure(&loaded, &indexes, &plain, "BM25")?;
-    let rows: Vec<Vec<String>> = found
+    let mut rows = vec![measure(&loaded, &indexes, &plain, "BM25")?];
+    rows.push(measure(&loaded, &indexes, &weights, "wb search, no model")?);
+    if let Some((made_by, encoder)) = opened {
+        let store = vector_store(made_by.clone())?;
+        for index in &mut indexes {
+            let (vectors, _) = embed(index, None, &store, &encoder, progress)?;
+            index.set_vectors(&vectors);
+        }
+        loaded.embed(&encoder)?;
+        rows.push(measure(&loaded, &indexes, &weights, &format!("wb search, {}", made_by.opens))?);
+    }
+    output::line(format!("{set}: {} questions, {} repositories", loaded.questions.len(), loaded.repositories.len()));
+    tell(&rows);
+    let Some(mut own) = rows.pop() else { return Ok(()) };
+    own.beside = rows;
+    json.map_or(Ok(()), |path| write_json(&path, &own)).map_err(Into::into)
+}
+
+/// A table of rankings: a metric a line, with the interval of the last.
+fn tell(contestants: &[Measured]) {
+    let Some((own, others)) = contestants.split_last() else { return };
+    let lines: Vec<Vec<String>> = own
         .metrics
         .iter()
-        .map(|(name, own)| {
-            let of_words = words.metrics.get(name).map_or(f64::NAN, |value| value.value);
-            let digits = if own.value > 10.0 { 0 } else { 3 };
-            let interval = format!("[{:.digits$}, {:.digits$}]", own.low, own.high);
-            vec![name.clone(), format!("{:.digits$}", own.value), interval, format!("{of_words:.digits$}")]
+        .map(|(name, value)| {
+            let digits = if value.value > 10.0 { 0 } else { 3 };
+            let of = |other: &Measured| other.metrics.get(name).map_or(f64::NAN, |value| value.value);
+            let values = others.iter().map(|other| format!("{:.digits$}", of(other)));
+            let interval = format!("[{:.digits$}, {:.digits$}]", value.low, value.high);
+            let all = [name.clone()].into_iter().chain(values);
+            all.chain([format!("{:.digits$}", value.value), interval]).collect()
         })
         .collect();
-    output::line(format!("{set}: {} questions, {} repositories", loaded.questions.len(), loaded.repositories.len()));
-    output::table(&["metric", "wb search", "95 %", "BM25"], &rows);
-    json.map_or(Ok(()), |path| write_json(&path, &[found, words])).map_err(Into::into)
+    let names = ["metric", "BM25", "no model", "with vectors"];
+    let head: Vec<&str> = names[..=contestants.len()].iter().copied().chain(["95 %"]).collect();
+    output::table(&head, &lines);
 }

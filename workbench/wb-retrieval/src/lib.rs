@@ -8,6 +8,7 @@
 
 pub mod beir;
 pub mod bm25;
+mod byte_vectors;
 pub mod code_tokens;
 pub mod dense;
 mod device_search;
@@ -33,6 +34,7 @@ pub mod top_k;
 pub mod trec;
 
 pub use bm25::{Bm25, Bm25Config};
+pub use byte_vectors::ByteVectors;
 pub use dense::DenseRetriever;
 pub use evaluate::evaluate_ordered;
 pub use flat::Flat;

@@ -44,6 +44,9 @@ pub struct SearchAnswer {
     pub files: usize,
     /// Units of the index.
     pub units: usize,
+    /// The encoder whose vectors were asked, as it was named; none where words alone were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<String>,
     /// Files that have changed or gone since they were indexed.
     pub stale: Vec<String>,
     /// Best first.
@@ -85,7 +88,9 @@ impl SearchAnswer {
         let empty = answers.is_empty().then(|| why_empty(index, question, budget));
         let (files, units) = (index.n_readable(), index.units().len());
         let empty = empty.transpose()?;
-        Ok(Self { question: text.to_owned(), files, units, stale, answers, empty })
+        let asked = index.vectors().filter(|_| !question.vector.is_empty());
+        let encoder = asked.map(|vectors| vectors.encoder().opens.clone());
+        Ok(Self { question: text.to_owned(), files, units, encoder, stale, answers, empty })
     }
 
     /// Text for a person: a line for each unit, and the first of its lines.
@@ -97,11 +102,13 @@ impl SearchAnswer {
             let _ = writeln!(told, "{}:{}-{}{space}{names}", clean(&found.path), found.lines[0], found.lines[1]);
             if explain {
                 let s = &found.signals;
-                let _ = writeln!(
+                let _ = write!(
                     told,
-                    "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, role {:.2}",
-                    found.score, s.words, s.path, s.stem, s.definition, s.coherence, s.role
+                    "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, ",
+                    found.score, s.words, s.path, s.stem, s.definition, s.coherence
                 );
+                let _ = self.encoder.as_ref().map(|_| write!(told, "meaning {:.2}, ", s.meaning));
+                let _ = writeln!(told, "role {:.2}", s.role);
             }
             if *extent == Extent::Stale {
                 let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");

@@ -11,12 +11,14 @@ mod place;
 pub mod ranking;
 pub mod sets;
 pub mod units;
+pub mod vectors;
 mod words;
 
 pub use answer::SearchAnswer;
 pub use files::{FileRole, FolderFiles};
 pub use index::{CodeIndex, build};
-pub use place::IndexPlace;
+pub use place::{IndexPlace, vector_store};
 pub use ranking::{FoundUnit, RankingWeights, SearchQuestion};
 pub use units::{CodeUnit, cut};
+pub use vectors::{UnitVectors, VectorEncoder, VectorStore};
 pub use wb_core::{Error, Result};

@@ -1,13 +1,16 @@
-//! The file in which the index of a project is kept, and the ways to bring it up to date.
+//! The files in which the index of a project is kept, and the ways to bring it up to date.
 
 use std::{
     env,
     path::{Path, PathBuf},
 };
 
-use wb_core::{Progress, fingerprint::Fingerprint};
+use wb_core::{Encoder, Progress, fingerprint::Fingerprint};
 
-use crate::{CodeIndex, Error, FolderFiles, Result, build, index::Changes};
+use crate::{
+    CodeIndex, Error, FolderFiles, Result, UnitVectors, VectorEncoder, VectorStore, build, index::Changes,
+    vectors::embed,
+};
 
 /// A project's folder and the file of its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +30,7 @@ impl IndexPlace {
             None => {
                 let name = root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
                 let key = Fingerprint::builder().text("index").text(&root.to_string_lossy()).finish();
-                let lost = || Error::failed("no folder for caches: neither XDG_CACHE_HOME nor HOME is set");
-                let caches = caches().ok_or_else(|| lost().with_hint("name the file of the index: --index FILE"))?;
-                caches.join("wb/indexes").join(format!("{name}-{}", key.short()))
+                caches()?.join("wb/indexes").join(format!("{name}-{}", key.short()))
             }
         };
         Ok(Self { root, file })
@@ -57,9 +58,59 @@ impl IndexPlace {
         index.write(&self.file)?;
         Ok((index, found))
     }
+
+    /// The file of the index's vectors.
+    pub fn vectors_file(&self) -> PathBuf {
+        let mut name = self.file.clone().into_os_string();
+        name.push(".vectors");
+        name.into()
+    }
+
+    /// The index's vectors as they are kept; `None` where there are none.
+    pub fn read_vectors(&self) -> Result<Option<UnitVectors>> {
+        let file = self.vectors_file();
+        file.is_file().then(|| UnitVectors::read(&file)).transpose()
+    }
+
+    /// Gives an index its vectors and keeps them; those that are known are not made again, `anew` or not: an encoder says the
+    /// same of the same text. The number of texts that were embedded.
+    pub fn embed(
+        &self,
+        index: &mut CodeIndex,
+        encoder: VectorEncoder,
+        by: &dyn Encoder,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<usize> {
+        let known = self.read_vectors().ok().flatten();
+        let (vectors, embedded) = embed(index, known.as_ref(), &vector_store(encoder)?, by, progress)?;
+        if known.as_ref() != Some(&vectors) {
+            vectors.write(&self.vectors_file())?;
+        }
+        index.set_vectors(&vectors);
+        Ok(embedded)
+    }
+
+    /// Forgets the vectors of the index; those of the store stay.
+    pub fn forget_vectors(&self) -> Result<()> {
+        let file = self.vectors_file();
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &file)(error)),
+            _ => Ok(()),
+        }
+    }
 }
 
-fn caches() -> Option<PathBuf> {
+/// The folder of caches.
+fn caches() -> Result<PathBuf> {
     let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache")))
+    let lost = || {
+        let what = "no folder for caches: neither XDG_CACHE_HOME nor HOME is set";
+        Error::failed(what).with_hint("export XDG_CACHE_HOME=$PWD/.cache")
+    };
+    given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache"))).ok_or_else(lost)
+}
+
+/// The store of an encoder's vectors in the folder of caches.
+pub fn vector_store(encoder: VectorEncoder) -> Result<VectorStore> {
+    Ok(VectorStore::below(&caches()?.join("wb/vectors"), encoder))
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use crate::sources::{root, sources};
+use crate::{sources::sources, tree::root};
 
 /// Files that name an architecture for what they do with that one alone.
 const NAMED: [(&str, &str); 5] = [

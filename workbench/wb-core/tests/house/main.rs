@@ -3,7 +3,9 @@
 
 mod architectures;
 mod doc_comments;
+mod documents;
 mod repeated_fields;
 mod sources;
 mod tidy;
+mod tree;
 mod type_names;

@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::sources::{crates, root, sources};
+use crate::{
+    sources::{crates, sources},
+    tree::root,
+};
 
 /// What a crate uses, but for its tests.
 fn uses(package: &Value) -> Vec<String> {

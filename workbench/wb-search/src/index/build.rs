@@ -48,7 +48,7 @@ impl Changes {
 pub fn build(mut found: FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<(CodeIndex, FolderFiles)> {
     let all: Vec<&ProjectFile> = found.files.iter().collect();
     let (gathered, skipped) = read(&found, &all, progress);
-    let index = CodeIndex::decode(gathered.encode()?, &found.root)?;
+    let index = CodeIndex::of_sections(gathered.encode()?, &found.root)?;
     skipped.into_iter().for_each(|reason| found.skip(reason));
     Ok((index, found))
 }
@@ -66,7 +66,7 @@ impl CodeIndex {
         let (gathered, _) = read(found, &anew, progress);
         let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
         let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
-        Self::decode(kept.with(gathered).encode()?, &self.root)
+        Self::of_sections(kept.with(gathered).encode()?, &self.root)
     }
 
     /// True where the text of one of the files is the one that was indexed.

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use wb_core::fingerprint::text_key;
 
-use super::{CodeIndex, Counts, IndexedFile, IndexedUnit, Postings, layout};
+use super::{
+    CodeIndex, Counts, IndexedFile, IndexedUnit, Postings,
+    layout::{self, Sections},
+};
 use crate::{
     Result,
     files::{FileRole, ProjectFile, language_and_role},
@@ -101,7 +104,8 @@ impl Gathered {
             for (word, counts) in counts.take() {
                 self.words.postings[word].units.push((at, counts));
             }
-            self.units.push(IndexedUnit { file: number, unit, words: n_words });
+            let key = text_key(&unit.text(&file.path, &lines));
+            self.units.push(IndexedUnit { file: number, unit, words: n_words, key });
         }
         let (folders, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
         let mut in_path: HashMap<String, bool> = HashMap::new();
@@ -200,8 +204,8 @@ impl Gathered {
         }
     }
 
-    /// All of it as the bytes of an index.
-    pub fn encode(self) -> Result<Vec<u8>> {
+    /// All of it as the sections of an index.
+    pub fn encode(self) -> Result<Sections> {
         let mut words = self.words.into_pairs();
         words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let sorted = words.iter_mut().map(|(word, postings)| {

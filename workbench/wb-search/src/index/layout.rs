@@ -1,65 +1,35 @@
-//! The bytes of an index.
-//!
-//! Eight bytes of magic with the version; the lengths of five sections as 8 bytes each; the sections: files, units, ends
-//! of words and of their postings (4 bytes each), words, postings; 32 bytes of BLAKE3 of all before. Numbers are in little
-//! endian; inside of files, units and postings they have seven bits a byte.
+//! The sections of an index: files, units, ends of words and of their postings (4 bytes each), words, postings. Inside of
+//! files, units and postings numbers have seven bits a byte.
 
-use std::{cmp::Ordering, ops::Range};
+use std::cmp::Ordering;
 
 use super::{Counts, IndexedFile, IndexedUnit, Postings};
 use crate::{
     Error, Result,
-    bytes::{Reader, Writer, damaged, unusable},
+    bytes::{Magic, Reader, Sealed, Writer, damaged},
     files::FileRole,
     units::CodeUnit,
 };
 
-const MAGIC: [u8; 8] = *b"wbcode\x00\x01";
+const MAGIC: Magic = *b"wbcode\x00\x02";
 const SECTIONS: usize = 5;
-const HEAD: usize = MAGIC.len() + 8 * SECTIONS;
-const CHECKSUM: usize = blake3::OUT_LEN;
 
-/// The bytes of an index, whose checksum holds, and where its sections are.
+/// The sections of an index, and the way to a word's postings.
 #[derive(Debug, Clone)]
-pub(super) struct Sections {
-    bytes: Vec<u8>,
-    places: [Range<usize>; SECTIONS],
-    n_words: usize,
-}
+pub(super) struct Sections(Sealed<SECTIONS>);
 
 impl Sections {
     pub(super) fn of(bytes: Vec<u8>) -> Result<Self> {
-        if !bytes.starts_with(&MAGIC[..6]) {
-            return Err(unusable("is no index of this program"));
-        }
-        if !bytes.starts_with(&MAGIC) {
-            return Err(unusable("was written by another version of this program"));
-        }
-        let body = bytes.len().checked_sub(CHECKSUM).filter(|body| *body >= HEAD).ok_or_else(damaged)?;
-        if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
-            return Err(unusable("is damaged: its checksum is another"));
-        }
-        let mut places: [Range<usize>; SECTIONS] = Default::default();
-        let mut from = HEAD;
-        for (place, length) in places.iter_mut().zip(bytes[MAGIC.len()..HEAD].chunks_exact(8)) {
-            let length = length.try_into().ok().map(u64::from_le_bytes).and_then(|length| usize::try_from(length).ok());
-            let to = length.and_then(|length| from.checked_add(length)).filter(|to| *to <= body).ok_or_else(damaged)?;
-            *place = from..to;
-            from = to;
-        }
-        let n_words = places[2].len() / 8;
-        if from != body || !places[2].len().is_multiple_of(8) {
-            return Err(damaged());
-        }
-        Ok(Self { bytes, places, n_words })
+        let sealed = Sealed::open(&MAGIC, bytes)?;
+        if sealed.section(2).len().is_multiple_of(8) { Ok(Self(sealed)) } else { Err(damaged()) }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.0.bytes()
     }
 
     fn section(&self, number: usize) -> &[u8] {
-        &self.bytes[self.places[number].clone()]
+        self.0.section(number)
     }
 
     pub(super) fn files(&self) -> &[u8] {
@@ -71,7 +41,7 @@ impl Sections {
     }
 
     pub(super) fn n_words(&self) -> usize {
-        self.n_words
+        self.section(2).len() / 8
     }
 
     /// End of a word (0) or of its postings (1); that before the first is 0.
@@ -93,7 +63,7 @@ impl Sections {
 
     /// The bytes of a word's postings, by halving.
     pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
-        let (mut low, mut high) = (0, self.n_words);
+        let (mut low, mut high) = (0, self.n_words());
         while low < high {
             let middle = low + (high - low) / 2;
             let (found, postings) = self.word(middle)?;
@@ -107,12 +77,12 @@ impl Sections {
     }
 }
 
-/// An index as bytes; words in their order. An error where words or postings take more than 4 GB.
+/// An index of these; words in their order. An error where words or postings take more than 4 GB.
 pub(super) fn encode<'a>(
     files: &[IndexedFile],
     units: &[IndexedUnit],
     postings: impl Iterator<Item = (&'a str, Postings)>,
-) -> Result<Vec<u8>> {
+) -> Result<Sections> {
     let mut sections: [Writer; SECTIONS] = Default::default();
     sections[0].number(files.len() as u64);
     files.iter().for_each(|file| write_file(&mut sections[0], file));
@@ -128,14 +98,7 @@ pub(super) fn encode<'a>(
             sections[2].0.extend_from_slice(&end.to_le_bytes());
         }
     }
-    let length: usize = sections.iter().map(|section| section.0.len()).sum();
-    let mut bytes = Vec::with_capacity(HEAD + length + CHECKSUM);
-    bytes.extend_from_slice(&MAGIC);
-    sections.iter().for_each(|section| bytes.extend_from_slice(&(section.0.len() as u64).to_le_bytes()));
-    sections.iter().for_each(|section| bytes.extend_from_slice(&section.0));
-    let sum = blake3::hash(&bytes);
-    bytes.extend_from_slice(sum.as_bytes());
-    Ok(bytes)
+    Ok(Sections(Sealed::of(&MAGIC, &sections.each_ref().map(|section| section.0.as_slice()))))
 }
 
 fn write_file(to: &mut Writer, file: &IndexedFile) {
@@ -144,7 +107,7 @@ fn write_file(to: &mut Writer, file: &IndexedFile) {
     to.number(FileRole::ALL.iter().position(|role| *role == file.role).unwrap_or(0) as u64);
     to.number(file.size);
     to.number(file.modified);
-    file.hash.iter().for_each(|word| to.0.extend_from_slice(&word.to_le_bytes()));
+    to.key(&file.hash);
     to.number(u64::from(file.units[1] - file.units[0]));
 }
 
@@ -156,7 +119,7 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<Vec<IndexedFile>> {
         let (path, language) = (from.text()?.to_owned(), from.text()?.to_owned());
         let role = FileRole::ALL[from.below(FileRole::ALL.len() as u64)? as usize];
         let (size, modified) = (from.number()?, from.number()?);
-        let hash = [from.word()?, from.word()?];
+        let hash = from.key()?;
         let end = u32::try_from(from.number()?).ok().and_then(|units| unit.checked_add(units)).ok_or_else(damaged)?;
         files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
         unit = end;
@@ -164,11 +127,12 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<Vec<IndexedFile>> {
     Ok(files)
 }
 
-fn write_unit(to: &mut Writer, IndexedUnit { unit, words, .. }: &IndexedUnit) {
+fn write_unit(to: &mut Writer, IndexedUnit { unit, words, key, .. }: &IndexedUnit) {
     to.number(u64::from(unit.lines[0]));
     to.number(u64::from(unit.lines[1] - unit.lines[0]));
     to.number(u64::from(unit.head + 1 - unit.lines[0]));
     to.number(u64::from(*words));
+    to.key(key);
     for names in [&unit.names, &unit.scope] {
         to.number(names.len() as u64);
         names.iter().for_each(|name| to.text(name));
@@ -187,7 +151,7 @@ pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<
             let last = first + from.below(1 << 31)?;
             // Above the first line where there is no head.
             let head = (first + from.below(1 << 31)?).checked_sub(1).ok_or_else(damaged)?;
-            let words = from.below(1 << 31)?;
+            let (words, key) = (from.below(1 << 31)?, from.key()?);
             let mut names = || -> Result<Vec<String>> {
                 let n = from.number()?;
                 let mut names = Vec::new();
@@ -198,7 +162,7 @@ pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<
             };
             let (names, scope) = (names()?, names()?);
             let unit = CodeUnit { lines: [first, last], names, scope, head };
-            units.push(IndexedUnit { file, unit, words });
+            units.push(IndexedUnit { file, unit, words, key });
         }
     }
     Ok(units)

@@ -21,6 +21,7 @@ use crate::{
     files::{FileRole, FolderFiles},
     index::layout::Sections,
     units::CodeUnit,
+    vectors::UnitVectors,
 };
 
 /// A file in an index.
@@ -51,6 +52,8 @@ pub struct IndexedUnit {
     pub unit: CodeUnit,
     /// Words in it.
     pub words: u32,
+    /// [`wb_core::fingerprint::text_key`] of what an encoder reads of it, [`CodeUnit::text`].
+    pub key: [u64; 2],
 }
 
 /// A word's places in a unit.
@@ -81,6 +84,7 @@ pub struct CodeIndex {
     units: Vec<IndexedUnit>,
     mean_words: f32,
     sections: Sections,
+    vectors: Option<UnitVectors>,
 }
 
 impl CodeIndex {
@@ -109,6 +113,18 @@ impl CodeIndex {
         self.mean_words
     }
 
+    /// Vectors of its units in their order, where an encoder made them.
+    pub fn vectors(&self) -> Option<&UnitVectors> {
+        self.vectors.as_ref()
+    }
+
+    /// Takes vectors of its units, in any order; a unit without one is found by its words alone. Gives the number of those.
+    pub fn set_vectors(&mut self, vectors: &UnitVectors) -> usize {
+        let (ordered, missing) = vectors.ordered(self);
+        self.vectors = Some(ordered);
+        missing.len()
+    }
+
     /// The file of a unit.
     pub fn file_of(&self, unit: &IndexedUnit) -> &IndexedFile {
         &self.files[unit.file as usize]
@@ -117,7 +133,8 @@ impl CodeIndex {
     /// Reads an index of a folder that [`CodeIndex::write`] wrote.
     pub fn read(path: &Path, root: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
-        Self::decode(bytes, root).map_err(|error| error.within(format!("cannot use {}", path.display())))
+        let checked = Sections::of(bytes).and_then(|sections| Self::of_sections(sections, root));
+        checked.map_err(|error| error.within(format!("cannot use {}", path.display())))
     }
 
     /// Writes it, in place of one that is there.
@@ -130,13 +147,12 @@ impl CodeIndex {
         self.sections.bytes().len()
     }
 
-    pub(crate) fn decode(bytes: Vec<u8>, root: &Path) -> Result<Self> {
-        let sections = Sections::of(bytes)?;
+    fn of_sections(sections: Sections, root: &Path) -> Result<Self> {
         let files = layout::read_files(Reader(sections.files()))?;
         let units = layout::read_units(Reader(sections.units()), &files)?;
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
         let mean_words = words as f32 / units.len().max(1) as f32;
-        Ok(Self { root: root.to_owned(), files, units, mean_words, sections })
+        Ok(Self { root: root.to_owned(), files, units, mean_words, sections, vectors: None })
     }
 
     /// A word's postings; none where it stands nowhere.

@@ -25,6 +25,8 @@ pub struct SearchQuestion {
     intent: Intent,
     /// Words with their counts, in the order in which they first stand there.
     words: Vec<(String, f32)>,
+    /// The question's vector, of length 1; empty where no encoder is asked.
+    pub vector: Vec<f32>,
     /// Answers are in files below this path, with `/`; in all, where it is empty.
     pub below: String,
     /// Roles of files that may answer; all, where none is named.
@@ -50,7 +52,7 @@ impl SearchQuestion {
         if intent == Intent::Prose && words.iter().any(|(word, _)| !says_nothing(word)) {
             words.retain(|(word, _)| !says_nothing(word));
         }
-        Self { intent, words, below: String::new(), roles: Vec::new(), languages: Vec::new() }
+        Self { intent, words, vector: Vec::new(), below: String::new(), roles: Vec::new(), languages: Vec::new() }
     }
 
     /// Its kind.

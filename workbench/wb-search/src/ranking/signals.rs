@@ -18,6 +18,8 @@ pub struct Signals {
     pub definition: f32,
     /// BM25 of the file's other good units, as a share of the best file's.
     pub coherence: f32,
+    /// Cosine of the question's vector and the unit's, from 0 for the mean of all to 1 for the best.
+    pub meaning: f32,
     /// Factor for the file's role.
     pub role: f32,
 }
@@ -29,10 +31,14 @@ impl Signals {
             + weights.path * self.path
             + weights.stem * self.stem
             + weights.defines * self.definition
-            + weights.coherence * self.coherence;
+            + weights.coherence * self.coherence
+            + weights.means * self.meaning;
         self.role * sum
     }
 }
+
+/// Meaning from which a unit may answer that has no word of the question.
+const MEANT: f32 = 0.5;
 
 /// The units that may answer, with their signals, in no order.
 pub(super) fn candidates(
@@ -65,32 +71,33 @@ pub(super) fn candidates(
         }
     }
     let all: f32 = rarities.iter().map(|(_, rarity)| rarity).sum();
+    let mut meaning = meanings(index, question);
     for (file, at) in files.iter().zip(0..) {
         if !question.allows(&file.path, file.role, &file.language) {
             scores[file.units[0] as usize..file.units[1] as usize].fill(0.0);
+            meaning[file.units[0] as usize..file.units[1] as usize].fill(0.0);
             paths[at] = [0.0; 2];
         }
     }
-    let best = scores.iter().copied().fold(0.0, f32::max);
-    if best <= 0.0 || all <= 0.0 {
-        return Ok(Vec::new());
-    }
+    let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let coherence = coherence(index, &scores);
+    let share = |of: f32| if all > 0.0 { of / all } else { 0.0 };
     // The best by a first look: words and what the file says.
     let first_look = |unit: usize| {
         let file = units[unit].file as usize;
         let signals = Signals {
             words: scores[unit] / best,
-            path: paths[file][0] / all,
-            stem: paths[file][1] / all,
+            path: share(paths[file][0]),
+            stem: share(paths[file][1]),
             definition: 0.0,
             coherence: coherence[file],
+            meaning: meaning[unit],
             role: if question.asks_for(files[file].role) { 1.0 } else { weights.role(files[file].role) },
         };
         (unit, signals)
     };
     let mut found: Vec<(usize, Signals)> =
-        (0..units.len()).filter(|unit| scores[*unit] > 0.0).map(first_look).collect();
+        (0..units.len()).filter(|unit| scores[*unit] > 0.0 || meaning[*unit] >= MEANT).map(first_look).collect();
     if found.len() > most {
         let better = |one: &(usize, Signals), other: &(usize, Signals)| {
             other.1.score(weights).total_cmp(&one.1.score(weights)).then(one.0.cmp(&other.0))
@@ -104,6 +111,18 @@ pub(super) fn candidates(
         signals.definition = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
     }
     Ok(found)
+}
+
+/// Each unit's [`Signals::meaning`]: zeros where the question or the index has no vectors.
+fn meanings(index: &CodeIndex, question: &SearchQuestion) -> Vec<f32> {
+    let n = index.units().len();
+    let Some(vectors) = index.vectors().filter(|_| !question.vector.is_empty()) else { return vec![0.0; n] };
+    let mut cosines = vectors.cosines(&question.vector);
+    let mean = (cosines.iter().map(|cosine| f64::from(*cosine)).sum::<f64>() / n.max(1) as f64) as f32;
+    let best = cosines.iter().copied().fold(f32::MIN, f32::max);
+    let range = (best - mean).max(f32::MIN_POSITIVE);
+    cosines.iter_mut().for_each(|cosine| *cosine = ((*cosine - mean) / range).max(0.0));
+    cosines
 }
 
 /// Share of the question that a name spells, times the share of the name that the question spells.

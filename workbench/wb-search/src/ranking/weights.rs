@@ -44,6 +44,8 @@ pub struct SignalWeights {
     pub defines: f32,
     /// Weight of the other units of the file that match.
     pub coherence: f32,
+    /// Weight of the question's vector being near the unit's, where an encoder made them.
+    pub means: f32,
     /// Factor for each unit of the same file that stands before.
     pub again: f32,
     /// Factors for files that are no source, by role: test, example, declaration, generated, docs, config.
@@ -76,6 +78,7 @@ impl Default for SignalWeights {
             stem: 0.45,
             defines: 0.65,
             coherence: 0.45,
+            means: 0.9,
             again: 0.85,
             roles: [0.7, 0.7, 0.8, 0.4, 0.525, 0.5],
         }
@@ -94,6 +97,7 @@ impl SignalWeights {
             stem: 0.0,
             defines: 0.0,
             coherence: 0.0,
+            means: 0.0,
             again: 1.0,
             roles: [1.0; 6],
         }

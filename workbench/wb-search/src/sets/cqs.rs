@@ -51,6 +51,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             SetQuestion {
                 id: format!("{name}:{at}"),
                 text: asked.query,
+                vector: Vec::new(),
                 repository: 0,
                 category: asked.category,
                 targets: vec![Target { path: origin, lines: Some([line_start, line_end]) }],

@@ -52,6 +52,9 @@ pub struct Measured {
     pub metrics: BTreeMap<String, MetricValue>,
     /// Each question, in the order of the set.
     pub questions: Vec<QuestionValues>,
+    /// Other rankings on the same questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Measured>,
 }
 
 /// Measures a ranking on a set; `indexes` are those of its repositories, in their order.
@@ -61,7 +64,9 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
         .par_iter()
         .map(|question| {
             let index = &indexes[question.repository];
-            let found = index.search(&SearchQuestion::new(&question.text), weights, DEPTH)?;
+            let mut asked = SearchQuestion::new(&question.text);
+            asked.vector.clone_from(&question.vector);
+            let found = index.search(&asked, weights, DEPTH)?;
             let sizes = sizes(index, &found);
             Ok(QuestionValues {
                 id: question.id.clone(),
@@ -88,7 +93,13 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
         };
         ((*name).clone(), MetricValue { value, low: interval.low, high: interval.high })
     });
-    Ok(Measured { set: set.set, contestant: contestant.to_owned(), metrics: metrics.collect(), questions })
+    Ok(Measured {
+        set: set.set,
+        contestant: contestant.to_owned(),
+        metrics: metrics.collect(),
+        questions,
+        beside: Vec::new(),
+    })
 }
 
 /// semble's headline: the mean over languages of the mean over repositories of the mean over questions.

@@ -17,8 +17,9 @@ use std::{
 pub use measure::{Measured, MetricValue, QuestionValues, measure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use tune::{IndexedSet, tune, worth};
+use wb_core::Encoder;
 
-use crate::{Error, Result};
+use crate::{Error, Result, UnitVectors};
 
 /// A set of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,16 @@ pub struct LoadedSet {
     pub questions: Vec<SetQuestion>,
 }
 
+impl LoadedSet {
+    /// Gives every question its vector.
+    pub fn embed(&mut self, encoder: &dyn Encoder) -> Result<()> {
+        for question in &mut self.questions {
+            question.vector = UnitVectors::of_question(encoder, &question.text)?;
+        }
+        Ok(())
+    }
+}
+
 /// A repository that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
@@ -93,12 +104,14 @@ pub struct Repository {
 }
 
 /// A question with its gold.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SetQuestion {
     /// Name of the question.
     pub id: String,
     /// The question.
     pub text: String,
+    /// The question's vector, of length 1; empty where no encoder is asked.
+    pub vector: Vec<f32>,
     /// Position of its repository.
     pub repository: usize,
     /// Kind of question, as the set has it.

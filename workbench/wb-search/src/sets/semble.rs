@@ -58,6 +58,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         set.questions.extend(asked.into_iter().enumerate().map(|(at, asked)| SetQuestion {
             id: format!("{name}:{at}"),
             text: asked.query,
+            vector: Vec::new(),
             repository: number,
             category: asked.category.unwrap_or_default(),
             primary: asked.relevant.len(),

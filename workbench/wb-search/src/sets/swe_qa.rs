@@ -49,6 +49,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         set.questions.push(SetQuestion {
             id: asked.id,
             text: asked.question,
+            vector: Vec::new(),
             repository: at,
             category: String::new(),
             primary: asked.citations.len(),

@@ -15,7 +15,7 @@ struct Dial {
     most: f32,
 }
 
-const DIALS: [Dial; 15] = [
+const DIALS: [Dial; 16] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
@@ -24,6 +24,7 @@ const DIALS: [Dial; 15] = [
     dial("stem", |w| &mut w.stem, 0.1, 2.0),
     dial("defines", |w| &mut w.defines, 0.1, 3.0),
     dial("coherence", |w| &mut w.coherence, 0.1, 3.0),
+    dial("means", |w| &mut w.means, 0.2, 4.0),
     dial("again", |w| &mut w.again, 0.1, 1.0),
     dial("test", |w| &mut w.roles[0], 0.1, 1.2),
     dial("example", |w| &mut w.roles[1], 0.1, 1.2),

@@ -27,6 +27,20 @@ pub struct CodeUnit {
     pub head: u32,
 }
 
+impl CodeUnit {
+    /// The text that an encoder reads of it: the path of its file, the names of what it is inside of, and its lines.
+    /// `lines` are those of its file.
+    pub fn text(&self, path: &str, lines: &[&str]) -> String {
+        let own = lines.get(self.lines[0] as usize - 1..self.lines[1] as usize).unwrap_or_default();
+        let mut text = format!("{path}\n{}", self.scope.join(" "));
+        for line in own {
+            text.push('\n');
+            text.push_str(line);
+        }
+        text
+    }
+}
+
 /// A piece of a file before neighbors are joined.
 struct Piece {
     unit: CodeUnit,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use wb_search::{CodeIndex, RankingWeights, SearchQuestion};
+use wb_search::{CodeIndex, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder};
 
 use crate::{PARSER, SERVER, bytes, indexed, project};
 
@@ -35,7 +35,7 @@ fn a_damaged_index_is_refused_by_its_name() {
         (good[..good.len() / 2].to_vec(), "its checksum is another"),
         (Vec::new(), "is no index of this program"),
         (b"wbcode\x00\x09and more".to_vec(), "another version"),
-        (b"wbcode\x00\x01short".to_vec(), "points out of it"),
+        (b"wbcode\x00\x02short".to_vec(), "points out of it"),
     ] {
         let error = tried(&bytes, folder.path()).unwrap_err();
         let told = format!("{error}: {}", std::error::Error::source(&error).unwrap());
@@ -44,12 +44,9 @@ fn a_damaged_index_is_refused_by_its_name() {
     }
 }
 
-/// Ten thousand changes of single bytes, cuts and repeats, half of them with a checksum that holds: an error or an answer,
-/// and never a crash.
-#[test]
-fn hostile_indexes_do_not_crash() {
-    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.md", "# A\n\nb c d\n")]);
-    let good = bytes(&indexed(folder.path()));
+/// Ten thousand changes of single bytes, cuts and repeats, half of them with a checksum that holds; an error or an answer,
+/// and never a crash. Gives the numbers of both.
+fn mutated(good: &[u8], tried: impl Fn(&[u8]) -> Result<(), wb_search::Error>) -> (usize, usize) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = |below: usize| {
         state ^= state << 13;
@@ -59,7 +56,7 @@ fn hostile_indexes_do_not_crash() {
     };
     let (mut refused, mut answered) = (0, 0);
     for round in 0..10_000 {
-        let mut bytes = good.clone();
+        let mut bytes = good.to_vec();
         for _ in 0..1 + next(3) {
             let at = next(bytes.len());
             match next(4) {
@@ -74,10 +71,42 @@ fn hostile_indexes_do_not_crash() {
             }
         }
         let bytes = if round % 2 == 0 { summed(bytes) } else { bytes };
-        match tried(&bytes, folder.path()) {
+        match tried(&bytes) {
             Ok(()) => answered += 1,
             Err(_) => refused += 1,
         }
     }
+    (refused, answered)
+}
+
+#[test]
+fn hostile_indexes_do_not_crash() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.md", "# A\n\nb c d\n")]);
+    let (refused, answered) = mutated(&bytes(&indexed(folder.path())), |bytes| tried(bytes, folder.path()));
     assert!(refused > 5_000 && answered > 50, "{refused} refused, {answered} answered");
+}
+
+#[test]
+fn hostile_vectors_do_not_crash() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
+    let mut index = indexed(folder.path());
+    let fingerprint = wb_core::fingerprint::Fingerprint::of_bytes(b"an encoder");
+    let mut vectors = UnitVectors::empty(VectorEncoder { opens: "an encoder".into(), fingerprint, dim: 3 });
+    index.units().iter().for_each(|unit| vectors.push(unit.key, &[0.6, 0.0, -0.8]));
+    let file = folder.path().join("mutated");
+    vectors.write(&file).unwrap();
+    let mut question = SearchQuestion::new("read config file");
+    question.vector = vec![0.6, 0.0, -0.8];
+    let good = fs::read(&file).unwrap();
+    let mut tried = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        index.set_vectors(&UnitVectors::read(&file)?);
+        index.search(&question, &RankingWeights::default(), 10).map(drop)
+    };
+    tried(&good).unwrap();
+    let tried = std::cell::RefCell::new(tried);
+    let (refused, answered) = mutated(&good, |bytes| tried.borrow_mut()(bytes));
+    assert!(refused > 5_000 && answered > 50, "{refused} refused, {answered} answered");
+    let error = UnitVectors::read(folder.path().join("a.rs").as_path()).unwrap_err();
+    assert!(wb_core::error::hint(&error).unwrap().contains("wb index --anew"));
 }

@@ -5,6 +5,7 @@ mod damage;
 mod index;
 mod search;
 mod sets;
+mod vectors;
 
 use std::{fs, path::Path};
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wb_encoder::DeviceConfig;
 use wb_search::FileRole;
 
 /// A project to index.
@@ -17,8 +18,18 @@ pub struct IndexArguments {
     /// Reads every file again, whatever index there is.
     #[arg(long)]
     pub anew: bool,
+    /// An encoder, whose vectors find units by what they mean: a folder, a hub id (owner/name@revision), a run, or
+    /// `latest`. The index keeps to it from then on.
+    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "words")]
+    pub encoder: Option<String>,
+    /// Device to embed on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
+    #[arg(long, default_value = "auto", value_parser = super::device, requires = "encoder")]
+    pub device: DeviceConfig,
+    /// Words alone: vectors that the index has are forgotten.
+    #[arg(long)]
+    pub words: bool,
     /// Changes nothing: says what the index has, and what has changed since.
-    #[arg(long, conflicts_with = "anew")]
+    #[arg(long, conflicts_with_all = ["anew", "encoder", "words"])]
     pub status: bool,
 }
 
@@ -48,6 +59,9 @@ pub struct SearchArguments {
     /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
+    /// Words alone: vectors that the index has are left aside.
+    #[arg(long)]
+    pub words: bool,
     /// Reads files that have changed before it answers.
     #[arg(long)]
     pub fresh: bool,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use wb_pipeline::{
     config::Experiment,
     cost, data,
-    encoder_size::{Size, size},
+    encoder_size::size,
     experiment::WHOLE,
     lints,
     needs::{self, Need},
@@ -66,7 +66,7 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     output::line(format!("{}: {}", arguments.config.display(), needs::verdict(&needs)));
     needs::print(&needs);
     outline::print(&experiment, folder.as_deref(), size.as_ref(), steps.as_ref());
-    lint(&experiment, size.as_ref(), steps.as_ref());
+    lints::print(lints::of_all(&experiment, size.as_ref(), steps.as_ref()));
     if experiment.data.is_some() && steps.is_none() {
         let file = arguments.config.display();
         output::line(match &folder {
@@ -86,24 +86,6 @@ pub fn check(args::Check { given, resolved, no_probe }: args::Check) -> Result<E
     ended(&needs)
 }
 
-/// Prints lints, a line each.
-fn lint(experiment: &Experiment, size: Option<&Size>, steps: Option<&steps::PlannedTraining>) {
-    let dim = Some(size.map_or(0, |size| size.dim));
-    let facts = steps.map(|steps| wb_encoder::train::DataFacts { dim, ..steps.facts.clone() });
-    // Mined negatives take the place of those that pairs bring.
-    let facts = match (facts, experiment.mined_per_pair()) {
-        (Some(facts), Some(per_pair)) => Some(facts.with_mined(per_pair)),
-        (facts, _) => facts,
-    };
-    let of_training =
-        experiment.encoder.iter().flat_map(|_| wb_encoder::train::lints(&experiment.train, facts.as_ref()));
-    let of_data = lints::of_data(experiment, steps);
-    let of_encoder = size.map(|size| size.lints.clone()).unwrap_or_default();
-    for lint in lints::of_experiment(experiment).into_iter().chain(of_encoder).chain(of_training).chain(of_data) {
-        output::line(format!("lint: {lint}"));
-    }
-}
-
 /// A file whose pairs `wb synth` is yet to make.
 fn before_synthesis(
     experiment: &Experiment,
@@ -121,9 +103,7 @@ fn before_synthesis(
     output::line(format!("{file}: {verdict}, as far as it can be known before its pairs are there"));
     needs::print(&needs);
     output::line(format!("data      {}, to be made first: wb synth {file}", pairs.display()));
-    for lint in lints::of_experiment(experiment) {
-        output::line(format!("lint: {lint}"));
-    }
+    lints::print(lints::of_experiment(experiment));
     ended(&needs)
 }
 

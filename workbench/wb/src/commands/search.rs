@@ -1,7 +1,7 @@
-//! `wb index` and `wb search`: a project's code found by words and names.
+//! `wb index` and `wb search`: a project's code found by words, names and meaning.
 
 use anyhow::{Result, bail};
-use wb_pipeline::search::{self, ProjectSearch};
+use wb_pipeline::search::{self, IndexEncoder, ProjectSearch};
 use wb_search::{IndexPlace, SearchQuestion, sets::SearchSet};
 
 use super::End;
@@ -13,7 +13,12 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
     if arguments.status {
         return Ok(if search::status(&place)? { End::Done } else { End::Refused });
     }
-    output::with_bars(|progress| search::index(&place, arguments.anew, progress))?;
+    let encoder = match arguments.encoder {
+        Some(name) => IndexEncoder::Named(name.as_str().into(), arguments.device),
+        None if arguments.words => IndexEncoder::Without,
+        None => IndexEncoder::Kept,
+    };
+    output::with_bars(|progress| search::index(&place, arguments.anew, &encoder, progress))?;
     Ok(End::Done)
 }
 
@@ -28,6 +33,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         most: usize::from(arguments.number),
         budget: arguments.budget,
         fresh: arguments.fresh,
+        words: arguments.words,
         json: arguments.json,
         explain: arguments.explain,
     };
@@ -41,6 +47,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         let names = SearchSet::ALL.map(SearchSet::name).join(", ");
         bail!("wb bench search --set SET --dataset DIR: a set of {names}");
     };
-    output::with_bars(|progress| search::bench(set, folder, arguments.json.clone(), progress))?;
+    let encoder = arguments.encoder.as_deref().map(|name| (name.into(), arguments.device));
+    output::with_bars(|progress| search::bench(set, folder, encoder, arguments.json.clone(), progress))?;
     Ok(End::Done)
 }

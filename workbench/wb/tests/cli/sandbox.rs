@@ -153,7 +153,11 @@ impl Sandbox {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WB_") || name.starts_with("HF_")) {
             command.env_remove(name);
         }
-        command.env("WB_OFFLINE", "1").env("COLUMNS", "120").env("HOME", self.folder.path());
+        command
+            .env("WB_OFFLINE", "1")
+            .env("COLUMNS", "120")
+            .env("HOME", self.folder.path())
+            .env_remove("XDG_CACHE_HOME");
         command
     }
 

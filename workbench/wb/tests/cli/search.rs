@@ -32,6 +32,32 @@ fn a_project_is_searched_and_says_what_has_changed() {
 }
 
 #[test]
+fn vectors_of_an_encoder_are_made_once_and_asked_until_they_are_forgotten() {
+    let sandbox = project();
+    sandbox.golden_encoder("tiny-bert", "bert");
+    let wb = |arguments: &[&str]| sandbox.wb(&[arguments, &["--index", "index"]].concat());
+    let (cached, _) = sandbox.succeeds(&["index", "project", "--index", "index"]);
+    assert!(cached.contains("2 files, 2 units"), "{cached}");
+    let made = wb(&["index", "project", "--encoder", "bert"]);
+    assert!(made.contains("2 texts embedded now, by ") && made.contains("/bert (32 numbers each)"), "{made}");
+    assert!(wb(&["index", "project"]).contains("err: 0 texts embedded now"));
+    let asked = |more: &[&str]| wb(&[&["search", "job", "--project", "project", "--explain"], more].concat());
+    assert!(asked(&[]).contains(", meaning 1.00, role"), "{}", asked(&[]));
+    assert!(!asked(&["--words"]).contains("meaning"));
+    sandbox.write("project/src/new.go", "package a\n\n// Fails jobs.\nfunc fail() {}\n");
+    assert!(asked(&["--fresh"]).contains("src/new.go"));
+    assert!(wb(&["index", "project", "--status"]).contains("/bert; 0 units have none"));
+    // Another encoder at the same place, then none.
+    sandbox.write("bert/config_sentence_transformers.json", r#"{"prompts": {"query": "other: "}}"#);
+    assert!(asked(&[]).contains("/bert has changed since it made this index's vectors; `wb index` asks it again"));
+    assert!(wb(&["index", "project"]).contains("err: 3 texts embedded now"));
+    std::fs::remove_dir_all(sandbox.path("bert")).unwrap();
+    assert!(asked(&[]).contains("hint: `wb index --words` does without, `--encoder` takes another one"));
+    wb(&["index", "project", "--words"]);
+    assert!(asked(&[]).contains("out: src/queue.rs:1-4  retry"));
+}
+
+#[test]
 fn what_cannot_be_searched_says_what_to_do() {
     let sandbox = project();
     let wb = |arguments: &[&str]| sandbox.wb(&[arguments, &["--project", "project", "--index", "index"]].concat());

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::sources::{files, root};
+use crate::tree::{files, root};
 
 /// The files of `configs/`.
 pub fn configs() -> Vec<PathBuf> {

@@ -4,5 +4,5 @@
 mod configs;
 mod documents;
 mod schema;
-#[path = "../../../wb-core/tests/house/sources.rs"]
-mod sources;
+#[path = "../../../wb-core/tests/house/tree.rs"]
+mod tree;

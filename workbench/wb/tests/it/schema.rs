@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     configs::{configs, resolved, wb},
-    sources::root,
+    tree::root,
 };
 
 /// The schema that is printed.

@@ -1,5 +1,9 @@
 //! Numbers and texts as bytes of an index, and their reading, which trusts nothing.
 
+mod sealed;
+
+pub(crate) use sealed::{Magic, Sealed};
+
 use crate::{Error, Result};
 
 /// Bytes that grow.
@@ -14,6 +18,11 @@ impl Writer {
             number >>= 7;
         }
         self.0.push(number as u8);
+    }
+
+    /// A key of a text, 16 bytes.
+    pub fn key(&mut self, key: &[u64; 2]) {
+        key.iter().for_each(|word| self.0.extend_from_slice(&word.to_le_bytes()));
     }
 
     /// A text after its length.
@@ -53,9 +62,10 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Eight bytes as a number.
-    pub fn word(&mut self) -> Result<u64> {
-        self.bytes(8)?.try_into().map(u64::from_le_bytes).map_err(|_| damaged())
+    /// A key of a text.
+    pub fn key(&mut self) -> Result<[u64; 2]> {
+        let mut word = || self.bytes(8)?.try_into().map(u64::from_le_bytes).map_err(|_| damaged());
+        Ok([word()?, word()?])
     }
 
     pub fn text(&mut self) -> Result<&'a str> {

@@ -1,0 +1,76 @@
+//! A file of sections that is checked before anything in it is believed.
+//!
+//! Eight bytes of magic, the last two of them the version; the lengths of the sections as 8 bytes each; the sections; 32
+//! bytes of BLAKE3 of all before. Numbers are in little endian.
+
+use std::ops::Range;
+
+use super::{damaged, unusable};
+use crate::Result;
+
+const CHECKSUM: usize = blake3::OUT_LEN;
+
+/// The first bytes of a file: its kind and the version of its form.
+pub(crate) type Magic = [u8; 8];
+
+/// The bytes of such a file, whose checksum holds, and the places of its `N` sections.
+#[derive(Debug, Clone)]
+pub(crate) struct Sealed<const N: usize> {
+    bytes: Vec<u8>,
+    places: [Range<usize>; N],
+}
+
+impl<const N: usize> Sealed<N> {
+    const HEAD: usize = size_of::<Magic>() + 8 * N;
+
+    /// Sections as a file.
+    pub fn of(magic: &Magic, sections: &[&[u8]; N]) -> Self {
+        let length: usize = sections.iter().map(|section| section.len()).sum();
+        let mut bytes = Vec::with_capacity(Self::HEAD + length + CHECKSUM);
+        bytes.extend_from_slice(magic);
+        sections.iter().for_each(|section| bytes.extend_from_slice(&(section.len() as u64).to_le_bytes()));
+        let places = sections.map(|section| {
+            let from = bytes.len();
+            bytes.extend_from_slice(section);
+            from..bytes.len()
+        });
+        let sum = blake3::hash(&bytes);
+        bytes.extend_from_slice(sum.as_bytes());
+        Self { bytes, places }
+    }
+
+    /// Checks the bytes of a file.
+    pub fn open(magic: &Magic, bytes: Vec<u8>) -> Result<Self> {
+        let body = Self::body(magic, &bytes)?;
+        if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
+            return Err(unusable("is damaged: its checksum is another"));
+        }
+        let mut places = [const { 0..0 }; N];
+        let mut from = Self::HEAD;
+        for (place, length) in places.iter_mut().zip(bytes[size_of::<Magic>()..Self::HEAD].chunks_exact(8)) {
+            let length = length.try_into().ok().map(u64::from_le_bytes).and_then(|length| usize::try_from(length).ok());
+            let to = length.and_then(|length| from.checked_add(length)).filter(|to| *to <= body).ok_or_else(damaged)?;
+            *place = from..to;
+            from = to;
+        }
+        if from == body { Ok(Self { bytes, places }) } else { Err(damaged()) }
+    }
+
+    fn body(magic: &Magic, bytes: &[u8]) -> Result<usize> {
+        if !bytes.starts_with(&magic[..6]) {
+            return Err(unusable("is no index of this program"));
+        }
+        if !bytes.starts_with(magic) {
+            return Err(unusable("was written by another version of this program"));
+        }
+        bytes.len().checked_sub(CHECKSUM).filter(|body| *body >= Self::HEAD).ok_or_else(damaged)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn section(&self, number: usize) -> &[u8] {
+        &self.bytes[self.places[number].clone()]
+    }
+}

@@ -1,0 +1,100 @@
+//! All vectors that an encoder ever made for indexes of this machine: what one project, branch or worktree has embedded
+//! is not embedded for another.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{UnitKey, UnitVectors, VectorEncoder};
+use crate::{Error, Result};
+
+/// Files of a store beyond which they are put together.
+const MOST_FILES: usize = 16;
+
+/// A folder of files of vectors of one encoder. A file is named by what is in it and never changes, so that any number of
+/// processes may add to it.
+#[derive(Debug, Clone)]
+pub struct VectorStore {
+    folder: PathBuf,
+    encoder: VectorEncoder,
+}
+
+impl VectorStore {
+    /// The store of an encoder below a folder for all of them.
+    pub fn below(folder: &Path, encoder: VectorEncoder) -> Self {
+        Self { folder: folder.join(encoder.fingerprint.short()), encoder }
+    }
+
+    /// The encoder.
+    pub fn encoder(&self) -> &VectorEncoder {
+        &self.encoder
+    }
+
+    /// Vectors of the texts that are wanted, as far as they are here.
+    pub(super) fn of(&self, mut wanted: HashSet<UnitKey>) -> Result<UnitVectors> {
+        let mut found = UnitVectors::empty(self.encoder.clone());
+        for file in self.files()? {
+            if wanted.is_empty() {
+                break;
+            }
+            // What another process has just put together with others is there, too, under another name; what is damaged is
+            // made again.
+            let Ok(kept) = UnitVectors::read(&file) else { continue };
+            if kept.encoder.fingerprint != self.encoder.fingerprint || kept.encoder.dim != self.encoder.dim {
+                continue;
+            }
+            for (key, at) in kept.keys.iter().zip(0..) {
+                if wanted.remove(key) {
+                    found.push_from(&kept, at);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Keeps vectors.
+    pub(super) fn keep(&self, vectors: &UnitVectors) -> Result<()> {
+        if vectors.is_empty() {
+            return Ok(());
+        }
+        let sealed = vectors.encode()?;
+        let name = wb_core::fingerprint::Fingerprint::of_bytes(sealed.bytes());
+        wb_core::atomic::write(&self.folder.join(name.short()), sealed.bytes())
+    }
+
+    /// Puts the files together, where they are many.
+    pub(super) fn gather(&self) -> Result<()> {
+        let files = self.files()?;
+        if files.len() <= MOST_FILES {
+            return Ok(());
+        }
+        let (mut all, mut seen) = (UnitVectors::empty(self.encoder.clone()), HashSet::new());
+        for kept in files.iter().filter_map(|file| UnitVectors::read(file).ok()) {
+            for (key, at) in kept.keys.iter().zip(0..).filter(|(key, _)| seen.insert(**key)) {
+                debug_assert_eq!(kept.keys[at], *key);
+                all.push_from(&kept, at);
+            }
+        }
+        self.keep(&all)?;
+        let kept = self.files()?.into_iter().filter(|file| !files.contains(file)).count();
+        if kept > 0 {
+            // Whoever reads one of these meets a file that is gone, and finds its vectors in the new one.
+            files.iter().for_each(|file| _ = fs::remove_file(file));
+        }
+        Ok(())
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>> {
+        let listing = match fs::read_dir(&self.folder) {
+            Ok(listing) => listing,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::io("read", &self.folder)(error)),
+        };
+        let is_whole = |path: &PathBuf| path.extension().is_none();
+        let mut files: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).filter(is_whole).collect();
+        files.sort();
+        Ok(files)
+    }
+}

@@ -1,0 +1,173 @@
+//! Vectors of units: made once, kept, found again.
+
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use ndarray::Array2;
+use wb_core::{Embeddings, Encoder, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
+use wb_search::{
+    CodeIndex, IndexPlace, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder, VectorStore, vectors::embed,
+};
+
+use crate::{PARSER, SERVER, indexed, project, write};
+
+/// An encoder by hand: one axis for each group of words that mean the same, the last for everything.
+struct ByMeaning {
+    texts: AtomicUsize,
+    /// Texts after which it fails.
+    most: usize,
+}
+
+const GROUPS: [&[&str]; 4] =
+    [&["config", "settings"], &["log", "diary"], &["listen", "wait", "socket"], &["delete", "erase"]];
+
+impl ByMeaning {
+    fn new() -> Self {
+        Self { texts: AtomicUsize::new(0), most: usize::MAX }
+    }
+
+    fn made_by(&self) -> VectorEncoder {
+        VectorEncoder::of("by-meaning", self)
+    }
+}
+
+impl Encoder for ByMeaning {
+    fn name(&self) -> String {
+        "by-meaning".into()
+    }
+
+    fn dim(&self) -> usize {
+        GROUPS.len() + 1
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_bytes(b"by-meaning")
+    }
+
+    fn encode(&self, texts: &[&str], _: Side, _: &mut dyn FnMut(Progress)) -> Result<Embeddings, EncodeError> {
+        if self.texts.fetch_add(texts.len(), Ordering::Relaxed) + texts.len() > self.most {
+            return Err("stopped".into());
+        }
+        let number = |(text, axis): (usize, usize)| match GROUPS.get(axis) {
+            Some(words) => words.iter().filter(|word| texts[text].contains(*word)).count() as f32,
+            None => 0.1,
+        };
+        Ok(Embeddings::dense(Array2::from_shape_fn((texts.len(), self.dim()), number)))
+    }
+}
+
+fn store(folder: &Path, encoder: &ByMeaning) -> VectorStore {
+    VectorStore::below(folder, encoder.made_by())
+}
+
+/// Gives an index its vectors; the number of texts that were embedded.
+fn embedded(index: &mut CodeIndex, folder: &Path, encoder: &ByMeaning) -> usize {
+    let (vectors, embedded) = embed(index, None, &store(folder, encoder), encoder, &mut |_| {}).unwrap();
+    assert_eq!(index.set_vectors(&vectors), 0);
+    embedded
+}
+
+#[test]
+fn a_unit_is_found_that_shares_no_word_with_the_question() {
+    let folder = project(&[("src/parser.rs", PARSER), ("app/server.py", SERVER)]);
+    let kept = tempfile::tempdir().unwrap();
+    let (mut index, encoder) = (indexed(folder.path()), ByMeaning::new());
+    let mut question = SearchQuestion::new("diary");
+    let found = |index: &CodeIndex, question: &SearchQuestion| {
+        let found = index.search(question, &RankingWeights::default(), 5).unwrap();
+        found.into_iter().map(|found| (found.path, found.signals.meaning)).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&index, &question), []);
+    assert_eq!(embedded(&mut index, kept.path(), &encoder), 2);
+    assert_eq!(found(&index, &question), [], "a question without a vector is asked by its words");
+    question.vector = UnitVectors::of_question(&encoder, "diary").unwrap();
+    assert_eq!(found(&index, &question), [("src/parser.rs".to_owned(), 1.0)]);
+    question.below = "app".into();
+    assert_eq!(found(&index, &question), [], "a file that may not answer does not");
+    // The vector of another encoder says nothing of these.
+    question.vector = vec![1.0; 3];
+    assert_eq!(found(&index, &question), []);
+}
+
+#[test]
+fn what_was_embedded_once_is_not_embedded_again() {
+    let folder = project(&[("src/parser.rs", PARSER), ("app/server.py", SERVER)]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 2);
+    // Another folder with the same files: a second worktree.
+    let worktree = project(&[("src/parser.rs", PARSER), ("app/server.py", SERVER)]);
+    assert_eq!(embedded(&mut indexed(worktree.path()), kept.path(), &encoder), 0);
+    // One file changes: what has changed of it is embedded; and nothing when it is as it was.
+    write(
+        folder.path(),
+        "app/server.py",
+        &format!("{SERVER}\n\ndef erase(path):\n    return path.unlink()\n{}", "    # so\n".repeat(80)),
+    );
+    assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 1);
+    write(folder.path(), "app/server.py", SERVER);
+    assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 0);
+    // Two files of the same text at the same path below different roots are one text; in one root, two paths are two.
+    write(folder.path(), "app/copy.py", SERVER);
+    assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 1);
+}
+
+#[test]
+fn an_index_keeps_its_vectors_beside_it() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    assert!(place.read_vectors().unwrap().is_none());
+    let (mut index, _) = place.bring_up(false, &mut |_| {}).unwrap();
+    let (vectors, _) = embed(&index, None, &store(kept.path(), &encoder), &encoder, &mut |_| {}).unwrap();
+    vectors.write(&place.vectors_file()).unwrap();
+    let again = place.read_vectors().unwrap().unwrap();
+    assert_eq!((&again, again.encoder()), (&vectors, &encoder.made_by()));
+    // The folder goes on: what is new is found by its words until it is embedded.
+    write(folder.path(), "b.py", SERVER);
+    (index, _) = place.bring_up(false, &mut |_| {}).unwrap();
+    assert_eq!(index.set_vectors(&again), 1);
+    place.forget_vectors().unwrap();
+    place.forget_vectors().unwrap();
+    assert!(place.read_vectors().unwrap().is_none());
+}
+
+/// A project of many files with a large function each.
+fn large(files: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..files {
+        let lines: String = (0..30).map(|line| format!("    step_{file}_{line}(value)\n")).collect();
+        write(folder.path(), &format!("part_{file}.py"), &format!("def part_{file}(value):\n{lines}"));
+    }
+    folder
+}
+
+#[test]
+fn what_was_embedded_before_a_stop_is_kept() {
+    let folder = large(2100);
+    let kept = tempfile::tempdir().unwrap();
+    let index = indexed(folder.path());
+    assert_eq!(index.units().len(), 2100);
+    let stops = ByMeaning { most: 2048, ..ByMeaning::new() };
+    let error = embed(&index, None, &store(kept.path(), &stops), &stops, &mut |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "stopped");
+    let encoder = ByMeaning::new();
+    let (_, embedded) = embed(&index, None, &store(kept.path(), &encoder), &encoder, &mut |_| {}).unwrap();
+    assert_eq!(embedded, 52);
+}
+
+#[test]
+fn files_of_a_store_do_not_become_many() {
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    let folder = project(&[("0.py", SERVER)]);
+    for file in 0..40 {
+        write(folder.path(), &format!("{file}.py"), SERVER);
+        assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 1, "{file}");
+        let files = fs::read_dir(kept.path()).unwrap().next().unwrap().unwrap().path();
+        let files = fs::read_dir(files).unwrap().count();
+        assert!(files <= 16, "{files}");
+    }
+    assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 0);
+}
