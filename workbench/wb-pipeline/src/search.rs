@@ -10,8 +10,7 @@ use anyhow::Result;
 use wb_core::{EncoderPlace, EncoderRef, Progress, run_dir::write_json};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
-    CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, SearchQuestion, UnitVectors, VectorEncoder,
-    build,
+    AnswerRequest, CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder, build,
     ranking::SignalWeights,
     sets::{Measured, SearchSet, measure},
     vector_store,
@@ -112,15 +111,9 @@ fn holds(index: &CodeIndex) -> String {
 }
 
 /// A question to a project, and the form of the answer.
-pub struct ProjectSearch<'a> {
-    /// The question as typed.
-    pub text: &'a str,
+pub struct ProjectSearch {
     /// The question.
-    pub question: SearchQuestion,
-    /// Answers at most.
-    pub most: usize,
-    /// Tokens of text at most.
-    pub budget: Option<usize>,
+    pub request: AnswerRequest,
     /// Reads files that have changed first.
     pub fresh: bool,
     /// Leaves vectors aside.
@@ -131,7 +124,7 @@ pub struct ProjectSearch<'a> {
     pub explain: bool,
 }
 
-impl ProjectSearch<'_> {
+impl ProjectSearch {
     /// Asks, after making the index where there is none; true where there was an answer.
     pub fn ask(mut self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
         let kept = if self.fresh { None } else { place.read()? };
@@ -139,11 +132,11 @@ impl ProjectSearch<'_> {
             Some(index) => index,
             None => place.bring_up(false, progress)?.0,
         };
-        if !self.words {
+        if !self.words && !self.request.text.is_empty() {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
         let weights = RankingWeights::default();
-        let answer = SearchAnswer::of(&index, self.text, &self.question, &weights, self.most, self.budget)?;
+        let answer = SearchAnswer::of(&index, &self.request, &weights)?;
         match self.json {
             true => output::line(serde_json::to_string_pretty(&answer)?),
             false => output::line(answer.text(self.explain)),
@@ -152,7 +145,7 @@ impl ProjectSearch<'_> {
             let n = answer.stale.len();
             output::note(format!("{n} files have changed since they were indexed; --fresh reads them first"));
         }
-        Ok(!answer.answers.is_empty())
+        Ok(answer.empty.is_none())
     }
 
     /// Gives index and question their vectors, where the index has some.
@@ -170,7 +163,7 @@ impl ProjectSearch<'_> {
         if missing > 0 && self.fresh {
             place.embed(index, made_by, &encoder, progress)?;
         }
-        self.question.vector = UnitVectors::of_question(&encoder, self.text)?;
+        self.request.question.vector = UnitVectors::of_question(&encoder, &self.request.text)?;
         Ok(())
     }
 }

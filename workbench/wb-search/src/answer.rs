@@ -4,7 +4,10 @@ use std::{collections::HashMap, fmt::Write};
 
 use serde::Serialize;
 
-use crate::{CodeIndex, FoundUnit, RankingWeights, Result, SearchQuestion, index::Changes};
+use crate::{
+    CodeIndex, FolderFiles, FoundUnit, LinePattern, RankingWeights, Result, SearchQuestion, index::Changes,
+    patterns::MatchedLine,
+};
 
 /// Characters of a token, where a budget is kept.
 const CHARS: usize = 4;
@@ -31,8 +34,26 @@ pub struct AnsweredUnit {
     pub found: FoundUnit,
     /// The share of it that is here.
     pub extent: Extent,
+    /// Numbers of its lines that the pattern matches, where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<u64>,
     /// Its lines, without control characters.
     pub text: String,
+}
+
+/// A question to an index, by words, by a pattern or by both.
+#[derive(Debug, Clone)]
+pub struct AnswerRequest {
+    /// The question as typed; empty for all lines that match the pattern.
+    pub text: String,
+    /// The question.
+    pub question: SearchQuestion,
+    /// The regular expression that a line of an answer matches.
+    pub pattern: Option<LinePattern>,
+    /// Answers at most.
+    pub most: usize,
+    /// Tokens of text at most.
+    pub budget: Option<usize>,
 }
 
 /// An answer of an index to a question.
@@ -51,27 +72,50 @@ pub struct SearchAnswer {
     pub stale: Vec<String>,
     /// Best first.
     pub answers: Vec<AnsweredUnit>,
+    /// All lines that match, in the order of paths, where nothing but a pattern was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<MatchedLine>,
     /// The reason that there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
 }
 
 impl SearchAnswer {
-    /// Asks an index for at most `n` units, and for at most so many tokens of text where there is a budget: units whole
-    /// as long as they fit, then their heads.
-    pub fn of(
-        index: &CodeIndex,
-        text: &str,
-        question: &SearchQuestion,
-        weights: &RankingWeights,
-        n: usize,
-        budget: Option<usize>,
-    ) -> Result<Self> {
-        let Changes { changed, gone } = index.stale()?;
+    /// Asks an index: units whole as long as they fit into the budget, then their heads; lines as long as they fit.
+    pub fn of(index: &CodeIndex, request: &AnswerRequest, weights: &RankingWeights) -> Result<Self> {
+        let found = FolderFiles::of(index.root())?;
+        let Changes { changed, gone } = Changes::between(index, &found);
+        let mut left = request.budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
+        let mut question = request.question.clone();
+        let mut matched = match &request.pattern {
+            Some(pattern) => index.matching_lines(&found, pattern, &question)?,
+            None => Vec::new(),
+        };
+        let mut answer = Self {
+            question: request.text.clone(),
+            files: index.n_readable(),
+            units: index.units().len(),
+            encoder: index.vectors().filter(|_| !question.vector.is_empty()).map(|it| it.encoder().opens.clone()),
+            stale: changed.into_iter().chain(gone).collect(),
+            answers: Vec::new(),
+            lines: Vec::new(),
+            empty: None,
+        };
+        if request.text.is_empty() {
+            matched.truncate(request.most);
+            for line in matched {
+                let Some(rest) = left.checked_sub(line.text.len()) else { break };
+                left = rest;
+                answer.lines.push(line);
+            }
+            answer.empty = answer.lines.is_empty().then(|| "no line matches the pattern".to_owned());
+            return Ok(answer);
+        }
+        if request.pattern.is_some() {
+            question.units = Some(matched.iter().filter_map(|line| line.unit).collect());
+        }
         let mut lines = FileLines { index, files: HashMap::new() };
-        let mut left = budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
-        let mut answers = Vec::new();
-        for found in index.search(question, weights, n)? {
+        for found in index.search(&question, weights, request.most)? {
             let whole = lines.of(&found, found.lines[1]);
             let head = lines.of(&found, index.units()[found.unit].unit.head);
             let fits = |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() <= left);
@@ -82,21 +126,22 @@ impl SearchAnswer {
                 _ => continue,
             };
             left -= text.len().min(left);
-            answers.push(AnsweredUnit { found, extent, text });
+            let of_unit = matched.iter().filter(|line| line.unit == Some(found.unit));
+            let matched = of_unit.map(|line| line.line).collect();
+            answer.answers.push(AnsweredUnit { found, extent, matched, text });
         }
-        let stale = changed.into_iter().chain(gone).collect();
-        let empty = answers.is_empty().then(|| why_empty(index, question, budget));
-        let (files, units) = (index.n_readable(), index.units().len());
-        let empty = empty.transpose()?;
-        let asked = index.vectors().filter(|_| !question.vector.is_empty());
-        let encoder = asked.map(|vectors| vectors.encoder().opens.clone());
-        Ok(Self { question: text.to_owned(), files, units, encoder, stale, answers, empty })
+        answer.empty = match () {
+            () if !answer.answers.is_empty() => None,
+            () if request.pattern.is_some() && matched.is_empty() => Some("no line matches the pattern".to_owned()),
+            () => Some(why_empty(index, &question, request.budget)?),
+        };
+        Ok(answer)
     }
 
     /// Text for a person: a line for each unit, and the first of its lines.
     pub fn text(&self, explain: bool) -> String {
         let mut told = String::new();
-        for AnsweredUnit { found, extent, text } in &self.answers {
+        for AnsweredUnit { found, extent, matched, text } in &self.answers {
             let names = found.names.join(", ");
             let space = if names.is_empty() { "" } else { "  " };
             let _ = writeln!(told, "{}:{}-{}{space}{names}", clean(&found.path), found.lines[0], found.lines[1]);
@@ -113,13 +158,21 @@ impl SearchAnswer {
             if *extent == Extent::Stale {
                 let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");
             }
-            for line in text.lines().filter(|line| !line.trim().is_empty()).take(SHOWN) {
+            let is_shown = |(number, line): &(u64, &str)| match matched.is_empty() {
+                true => !line.trim().is_empty(),
+                false => matched.contains(number),
+            };
+            for (_, line) in (u64::from(found.lines[0])..).zip(text.lines()).filter(is_shown).take(SHOWN) {
                 let _ = writeln!(told, "    {line}");
             }
             told.push('\n');
         }
+        for MatchedLine { path, line, text, .. } in &self.lines {
+            let _ = writeln!(told, "{}:{line}:{text}", clean(path));
+        }
         told.extend(self.empty.iter().map(|why| format!("nothing found: {why}\n")));
-        told.trim_end().to_owned()
+        told.truncate(told.trim_end_matches('\n').len());
+        told
     }
 }
 
@@ -134,7 +187,7 @@ fn why_empty(index: &CodeIndex, question: &SearchQuestion, budget: Option<usize>
         _ if question.words().is_empty() => "the question has no words".to_owned(),
         n if n == question.words().len() => format!("none of the files has {}", unknown.join(", ")),
         _ if budget.is_some() => "nothing of it fits into the budget, or is in the files that may answer".to_owned(),
-        _ => "the files that have its words are not among those that may answer".to_owned(),
+        _ => "what has its words is not among that which may answer".to_owned(),
     })
 }
 
@@ -159,6 +212,6 @@ impl FileLines<'_> {
 }
 
 /// A line without what a terminal would take for a command.
-fn clean(line: &str) -> String {
+pub(crate) fn clean(line: &str) -> String {
     line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

@@ -5,7 +5,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
     str::FromStr,
     time::UNIX_EPOCH,
@@ -22,6 +23,8 @@ use crate::{Error, Result};
 
 /// Larger files are data, or written by programs.
 pub const MOST_BYTES: u64 = 1 << 20;
+/// Bytes at the beginning of a file in which text has no zero.
+const HEAD: usize = 8192;
 /// Characters of a line, on average, beyond which nobody is meant to read a file.
 const MOST_CHARS_A_LINE: usize = 500;
 
@@ -43,6 +46,8 @@ pub enum FileRole {
     Docs,
     /// Settings and data.
     Config,
+    /// Anything else, which patterns alone look into.
+    Other,
 }
 
 impl FromStr for FileRole {
@@ -51,15 +56,23 @@ impl FromStr for FileRole {
     fn from_str(name: &str) -> std::result::Result<Self, String> {
         let known = Self::deserialize(name.into_deserializer());
         known.map_err(|_: value::Error| {
-            "expected source, test, example, declaration, generated, docs or config".to_owned()
+            "expected source, test, example, declaration, generated, docs, config or other".to_owned()
         })
     }
 }
 
 impl FileRole {
     /// All of them, in the order of their numbers in an index.
-    pub const ALL: [Self; 7] =
-        [Self::Source, Self::Test, Self::Example, Self::Declaration, Self::Generated, Self::Docs, Self::Config];
+    pub const ALL: [Self; 8] = [
+        Self::Source,
+        Self::Test,
+        Self::Example,
+        Self::Declaration,
+        Self::Generated,
+        Self::Docs,
+        Self::Config,
+        Self::Other,
+    ];
 }
 
 /// A file as a walk finds it.
@@ -98,8 +111,7 @@ impl FolderFiles {
                 found.skip("cannot be listed");
                 continue;
             };
-            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            if !is_file || language_and_role(&entry.file_name().to_string_lossy(), "").is_none() {
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 continue;
             }
             match classify(entry.path(), root) {
@@ -117,14 +129,33 @@ impl FolderFiles {
 
     /// Text of one of the files, or why it has none.
     pub fn read(&self, file: &ProjectFile) -> std::result::Result<String, &'static str> {
-        let bytes = fs::read(self.root.join(&file.path)).map_err(|_| "cannot be read")?;
-        if bytes.iter().take(8192).any(|byte| *byte == 0) {
+        if file.size > MOST_BYTES {
+            return Err("too large");
+        }
+        let mut open = File::open(self.root.join(&file.path)).map_err(|_| "cannot be read")?;
+        let mut bytes = vec![0; HEAD];
+        let head = read_up_to(&mut open, &mut bytes).map_err(|_| "cannot be read")?;
+        bytes.truncate(head);
+        if bytes.contains(&0) {
             return Err("no text");
         }
+        open.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| "cannot be read")?;
         let text = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
         let lines = text.lines().count().max(1);
         if text.len() / lines > MOST_CHARS_A_LINE { Err("lines too long to read") } else { Ok(text) }
     }
+}
+
+/// Fills a buffer as far as there is something; the number of bytes.
+fn read_up_to(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match from.read(&mut buffer[filled..])? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled)
 }
 
 fn classify(path: &Path, root: &Path) -> std::result::Result<ProjectFile, &'static str> {
@@ -135,9 +166,6 @@ fn classify(path: &Path, root: &Path) -> std::result::Result<ProjectFile, &'stat
         return Err("secret by its name");
     }
     let metadata = fs::symlink_metadata(path).map_err(|_| "cannot be read")?;
-    if metadata.len() > MOST_BYTES {
-        return Err("too large");
-    }
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified = modified.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(0);
     Ok(ProjectFile { path: path_below, size: metadata.len(), modified })
@@ -282,8 +310,9 @@ mod tests {
         fs::write(root.join("binary.py"), b"a\0b").unwrap();
         let found = FolderFiles::of(&root).unwrap();
         let names: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
-        assert_eq!(names, ["a.py", "binary.py", "id_rsa.py"]);
-        assert_eq!(found.skipped, [("secret by its name", 1), ("too large", 1)].into());
+        assert_eq!(names, ["a.py", "binary.py", "id_rsa.py", "large.py"]);
+        assert_eq!(found.skipped, [("secret by its name", 2)].into());
+        assert_eq!(found.read(&found.files[3]), Err("too large"));
         assert_eq!(found.read(&found.files[1]), Err("no text"));
         assert!(FolderFiles::of(&root.join("a.py")).unwrap_err().to_string().contains("not a folder"));
     }

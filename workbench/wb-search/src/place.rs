@@ -26,7 +26,7 @@ impl IndexPlace {
     pub fn of(folder: &Path, file: Option<PathBuf>) -> Result<Self> {
         let root = folder.canonicalize().map_err(Error::io("read", folder))?;
         let file = match file {
-            Some(file) => file,
+            Some(file) => outside(&root, file)?,
             None => {
                 let name = root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
                 let key = Fingerprint::builder().text("index").text(&root.to_string_lossy()).finish();
@@ -97,6 +97,21 @@ impl IndexPlace {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &file)(error)),
             _ => Ok(()),
         }
+    }
+}
+
+/// A file that is not among the files of a project: elsewhere, or hidden.
+fn outside(root: &Path, file: PathBuf) -> Result<PathBuf> {
+    let full = std::path::absolute(&file).map_err(Error::io("find", &file))?;
+    let folder = full.parent().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
+    let full = folder.unwrap_or_default().join(full.file_name().unwrap_or_default());
+    let is_hidden = |below: &Path| below.iter().any(|part| part.to_string_lossy().starts_with('.'));
+    match full.strip_prefix(root) {
+        Ok(below) if !is_hidden(below) => {
+            let what = format!("{} would be one of the files that it indexes", file.display());
+            Err(Error::failed(what).with_hint("a hidden place: --index .wb/index"))
+        }
+        _ => Ok(file),
     }
 }
 

@@ -12,6 +12,7 @@ use super::{CodeIndex, gathered::Gathered};
 use crate::{
     Result,
     files::{FolderFiles, ProjectFile},
+    patterns::TrigramFinder,
 };
 
 /// Files that one thread reads at a time.
@@ -47,7 +48,7 @@ impl Changes {
 /// Indexes the files of a folder. Says at the end what was left aside, see [`FolderFiles::skipped`].
 pub fn build(mut found: FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<(CodeIndex, FolderFiles)> {
     let all: Vec<&ProjectFile> = found.files.iter().collect();
-    let (gathered, skipped) = read(&found, &all, progress);
+    let (gathered, skipped) = read(&found, &all, progress)?;
     let index = CodeIndex::of_sections(gathered.encode()?, &found.root)?;
     skipped.into_iter().for_each(|reason| found.skip(reason));
     Ok((index, found))
@@ -63,10 +64,10 @@ impl CodeIndex {
         let changed: HashSet<&str> = changed.iter().map(String::as_str).collect();
         let gone: HashSet<&str> = gone.iter().map(String::as_str).collect();
         let anew: Vec<&ProjectFile> = found.files.iter().filter(|file| changed.contains(file.path.as_str())).collect();
-        let (gathered, _) = read(found, &anew, progress);
+        let (gathered, _) = read(found, &anew, progress)?;
         let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
         let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
-        Self::of_sections(kept.with(gathered).encode()?, &self.root)
+        Self::of_sections(kept.with(gathered)?.encode()?, &self.root)
     }
 
     /// True where the text of one of the files is the one that was indexed.
@@ -80,15 +81,15 @@ fn read(
     found: &FolderFiles,
     files: &[&ProjectFile],
     progress: &mut (dyn FnMut(Progress) + Send),
-) -> (Gathered, Vec<&'static str>) {
+) -> Result<(Gathered, Vec<&'static str>)> {
     let done = Mutex::new((0, progress));
     let parts: Vec<(Gathered, Vec<&'static str>)> = files
         .par_chunks(TOGETHER)
         .map(|files_of_part| {
-            let (mut gathered, mut skipped) = (Gathered::default(), Vec::new());
+            let (mut gathered, mut skipped, mut trigrams) = (Gathered::default(), Vec::new(), TrigramFinder::new());
             for file in files_of_part {
                 match found.read(file) {
-                    Ok(text) => gathered.add(file, &text),
+                    Ok(text) => gathered.add(file, &text, &mut trigrams),
                     Err(reason) => {
                         gathered.leave_aside(file);
                         skipped.push(reason);
@@ -104,8 +105,8 @@ fn read(
         .collect();
     let mut all = (Gathered::default(), Vec::new());
     for (gathered, skipped) in parts {
-        all.0.append(gathered);
+        all.0.append(gathered)?;
         all.1.extend(skipped);
     }
-    all
+    Ok(all)
 }

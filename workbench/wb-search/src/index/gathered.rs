@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Result,
     files::{FileRole, ProjectFile, language_and_role},
+    patterns::{FileList, Trigram, TrigramFinder},
     units::cut,
     words::tokenizer,
 };
@@ -21,6 +22,7 @@ pub(super) struct Gathered {
     pub files: Vec<IndexedFile>,
     pub units: Vec<IndexedUnit>,
     words: Words,
+    trigrams: HashMap<Trigram, FileList>,
 }
 
 /// Words by numbers in the order in which they were first met, with their postings.
@@ -81,8 +83,14 @@ impl UnitCounts {
 
 impl Gathered {
     /// Adds a file behind those that are there.
-    pub fn add(&mut self, file: &ProjectFile, text: &str) {
-        let Some((language, role)) = language_and_role(&file.path, text) else { return };
+    pub fn add(&mut self, file: &ProjectFile, text: &str, trigrams: &mut TrigramFinder) {
+        for trigram in trigrams.of(text) {
+            self.trigrams.entry(trigram).or_default().push(self.files.len() as u32);
+        }
+        let Some((language, role)) = language_and_role(&file.path, text) else {
+            self.push_without_units(file, text_key(text));
+            return;
+        };
         let (number, first) = (self.files.len() as u32, self.units.len() as u32);
         let lines: Vec<&str> = text.lines().collect();
         let mut tokens = tokenizer();
@@ -128,14 +136,18 @@ impl Gathered {
 
     /// Adds a file that cannot be read or is not meant to be, so that it is known not to be new.
     pub fn leave_aside(&mut self, file: &ProjectFile) {
+        self.push_without_units(file, [0; 2]);
+    }
+
+    fn push_without_units(&mut self, file: &ProjectFile, hash: [u64; 2]) {
         let end = self.units.len() as u32;
         self.files.push(IndexedFile {
             path: file.path.clone(),
-            role: FileRole::Generated,
+            role: FileRole::Other,
             language: String::new(),
             size: file.size,
             modified: file.modified,
-            hash: [0; 2],
+            hash,
             units: [end, end],
         });
     }
@@ -154,11 +166,18 @@ impl Gathered {
                 *kept.words.of(word) = left;
             }
         }
+        for found in index.all_trigrams() {
+            let (trigram, files) = found?;
+            let left = FileList::of(moved.files(files));
+            if !left.bytes().is_empty() {
+                kept.trigrams.insert(trigram, left);
+            }
+        }
         Ok(kept)
     }
 
     /// Puts these files and others together, in the order of their paths.
-    pub fn with(self, other: Self) -> Self {
+    pub fn with(self, other: Self) -> Result<Self> {
         let mut joined = Self::default();
         let sides = [&self, &other];
         let mut order: Vec<(usize, usize)> =
@@ -168,6 +187,7 @@ impl Gathered {
         for (side, at) in order {
             joined.take_over(at, &sides[side].files, &sides[side].units, &mut moved[side]);
         }
+        let mut trigrams: HashMap<Trigram, Vec<u32>> = HashMap::new();
         for (gathered, moved) in [self, other].into_iter().zip(moved) {
             for (word, postings) in gathered.words.into_pairs() {
                 let postings = moved.postings(postings);
@@ -175,8 +195,15 @@ impl Gathered {
                 all.units.extend(postings.units);
                 all.files.extend(postings.files);
             }
+            for (trigram, files) in gathered.trigrams {
+                trigrams.entry(trigram).or_default().extend(moved.files(files.numbers()?));
+            }
         }
-        joined
+        for (trigram, mut files) in trigrams {
+            files.sort_unstable();
+            joined.trigrams.insert(trigram, FileList::of(files));
+        }
+        Ok(joined)
     }
 
     /// Puts one of some files, with its units, behind those that are there.
@@ -192,7 +219,7 @@ impl Gathered {
     }
 
     /// Puts files behind these whose paths all come later.
-    pub fn append(&mut self, later: Self) {
+    pub fn append(&mut self, later: Self) -> Result<()> {
         let (files, units) = (self.files.len() as u32, self.units.len() as u32);
         let moved = |[from, to]: [u32; 2]| [from + units, to + units];
         self.files.extend(later.files.into_iter().map(|file| IndexedFile { units: moved(file.units), ..file }));
@@ -202,6 +229,11 @@ impl Gathered {
             all.units.extend(postings.units.into_iter().map(|(unit, counts)| (unit + units, counts)));
             all.files.extend(postings.files.into_iter().map(|(file, in_name)| (file + files, in_name)));
         }
+        for (trigram, found) in later.trigrams {
+            let all = self.trigrams.entry(trigram).or_default();
+            found.numbers()?.into_iter().for_each(|file| all.push(file + files));
+        }
+        Ok(())
     }
 
     /// All of it as the sections of an index.
@@ -214,7 +246,9 @@ impl Gathered {
             postings.files.sort_unstable_by_key(|(file, _)| *file);
             (word.as_str(), postings)
         });
-        layout::encode(&self.files, &self.units, sorted)
+        let mut trigrams: Vec<(Trigram, FileList)> = self.trigrams.into_iter().collect();
+        trigrams.sort_unstable_by_key(|(trigram, _)| *trigram);
+        layout::encode(&self.files, &self.units, sorted, &trigrams)
     }
 }
 
@@ -227,6 +261,10 @@ struct Moved {
 impl Moved {
     fn new(files: &[IndexedFile], units: &[IndexedUnit]) -> Self {
         Self { files: vec![None; files.len()], units: vec![None; units.len()] }
+    }
+
+    fn files(&self, of: Vec<u32>) -> impl Iterator<Item = u32> {
+        of.into_iter().filter_map(|file| self.files[file as usize])
     }
 
     fn postings(&self, of: Postings) -> Postings {

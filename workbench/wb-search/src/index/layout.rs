@@ -1,5 +1,6 @@
-//! The sections of an index: files, units, ends of words and of their postings (4 bytes each), words, postings. Inside of
-//! files, units and postings numbers have seven bits a byte.
+//! The sections of an index: files, units, ends of words and of their postings (4 bytes each), words, postings, trigrams with
+//! the ends of their files (4 bytes each), files of trigrams. Inside of files, units and postings numbers have seven bits a
+//! byte.
 
 use std::cmp::Ordering;
 
@@ -8,11 +9,12 @@ use crate::{
     Error, Result,
     bytes::{Magic, Reader, Sealed, Writer, damaged},
     files::FileRole,
+    patterns::{FileList, Trigram},
     units::CodeUnit,
 };
 
 const MAGIC: Magic = *b"wbcode\x00\x02";
-const SECTIONS: usize = 5;
+const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
 #[derive(Debug, Clone)]
@@ -21,7 +23,8 @@ pub(super) struct Sections(Sealed<SECTIONS>);
 impl Sections {
     pub(super) fn of(bytes: Vec<u8>) -> Result<Self> {
         let sealed = Sealed::open(&MAGIC, bytes)?;
-        if sealed.section(2).len().is_multiple_of(8) { Ok(Self(sealed)) } else { Err(damaged()) }
+        let whole = [2, 5].iter().all(|section| sealed.section(*section).len().is_multiple_of(8));
+        if whole { Ok(Self(sealed)) } else { Err(damaged()) }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -61,6 +64,37 @@ impl Sections {
         Ok((std::str::from_utf8(part(0)?).map_err(|_| damaged())?, part(1)?))
     }
 
+    pub(super) fn n_trigrams(&self) -> usize {
+        self.section(5).len() / 8
+    }
+
+    /// A trigram, and the bytes of its files.
+    pub(super) fn trigram(&self, at: usize) -> Result<(Trigram, &[u8])> {
+        let four = |at: usize, which: usize| {
+            let place = 8 * at + 4 * which;
+            let four = self.section(5).get(place..place + 4).and_then(|four| four.try_into().ok());
+            four.map(u32::from_le_bytes).ok_or_else(damaged)
+        };
+        let from = at.checked_sub(1).map_or(Ok(0), |before| four(before, 1))?;
+        let files = self.section(6).get(from as usize..four(at, 1)? as usize).ok_or_else(damaged)?;
+        Ok((four(at, 0)?, files))
+    }
+
+    /// The bytes of a trigram's files.
+    pub(super) fn find_trigram(&self, wanted: Trigram) -> Result<Option<&[u8]>> {
+        let (mut low, mut high) = (0, self.n_trigrams());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (found, files) = self.trigram(middle)?;
+            match found.cmp(&wanted) {
+                Ordering::Equal => return Ok(Some(files)),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+
     /// The bytes of a word's postings, by halving.
     pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
         let (mut low, mut high) = (0, self.n_words());
@@ -82,6 +116,7 @@ pub(super) fn encode<'a>(
     files: &[IndexedFile],
     units: &[IndexedUnit],
     postings: impl Iterator<Item = (&'a str, Postings)>,
+    trigrams: &[(Trigram, FileList)],
 ) -> Result<Sections> {
     let mut sections: [Writer; SECTIONS] = Default::default();
     sections[0].number(files.len() as u64);
@@ -92,13 +127,23 @@ pub(super) fn encode<'a>(
         sections[3].0.extend_from_slice(word.as_bytes());
         write_postings(&mut sections[4], &found);
         for which in [3, 4] {
-            let end = u32::try_from(sections[which].0.len());
-            let end =
-                end.map_err(|_| Error::failed("the words of these files take more than 4 GB; index fewer at once"))?;
-            sections[2].0.extend_from_slice(&end.to_le_bytes());
+            let end = end_of(&sections[which])?;
+            sections[2].0.extend_from_slice(&end);
         }
     }
+    for (trigram, files) in trigrams {
+        sections[6].0.extend_from_slice(files.bytes());
+        let end = end_of(&sections[6])?;
+        sections[5].0.extend_from_slice(&trigram.to_le_bytes());
+        sections[5].0.extend_from_slice(&end);
+    }
     Ok(Sections(Sealed::of(&MAGIC, &sections.each_ref().map(|section| section.0.as_slice()))))
+}
+
+fn end_of(section: &Writer) -> Result<[u8; 4]> {
+    let end = u32::try_from(section.0.len());
+    let too_many = |_| Error::failed("the words of these files take more than 4 GB; index fewer at once");
+    end.map(u32::to_le_bytes).map_err(too_many)
 }
 
 fn write_file(to: &mut Writer, file: &IndexedFile) {

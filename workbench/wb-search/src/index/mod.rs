@@ -20,6 +20,7 @@ use crate::{
     bytes::Reader,
     files::{FileRole, FolderFiles},
     index::layout::Sections,
+    patterns::{FileList, Trigram},
     units::CodeUnit,
     vectors::UnitVectors,
 };
@@ -159,6 +160,20 @@ impl CodeIndex {
     pub(crate) fn postings(&self, word: &str) -> Result<Option<Postings>> {
         let Some(bytes) = self.sections.find(word)? else { return Ok(None) };
         layout::read_postings(Reader(bytes), self.units.len(), self.files.len()).map(Some)
+    }
+
+    /// Files whose text has a trigram, ascending.
+    pub(crate) fn files_with(&self, trigram: Trigram) -> Result<Vec<u32>> {
+        let bytes = self.sections.find_trigram(trigram)?.unwrap_or_default();
+        FileList::read(bytes, self.files.len() as u32)
+    }
+
+    /// Each trigram with its files.
+    pub(crate) fn all_trigrams(&self) -> impl Iterator<Item = Result<(Trigram, Vec<u32>)>> {
+        (0..self.sections.n_trigrams()).map(|at| {
+            let (trigram, bytes) = self.sections.trigram(at)?;
+            Ok((trigram, FileList::read(bytes, self.files.len() as u32)?))
+        })
     }
 
     /// Each word with its postings, in the order of the words.

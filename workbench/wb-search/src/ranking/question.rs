@@ -1,6 +1,6 @@
 //! A question: what is asked, in words with weights, and which files may answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,8 @@ pub struct SearchQuestion {
     pub roles: Vec<FileRole>,
     /// Languages of files that may answer; all, where none is named.
     pub languages: Vec<String>,
+    /// Units that may answer, by their positions in the index; all, where nothing is said.
+    pub units: Option<HashSet<usize>>,
 }
 
 impl SearchQuestion {
@@ -52,7 +54,15 @@ impl SearchQuestion {
         if intent == Intent::Prose && words.iter().any(|(word, _)| !says_nothing(word)) {
             words.retain(|(word, _)| !says_nothing(word));
         }
-        Self { intent, words, vector: Vec::new(), below: String::new(), roles: Vec::new(), languages: Vec::new() }
+        Self {
+            intent,
+            words,
+            vector: Vec::new(),
+            below: String::new(),
+            roles: Vec::new(),
+            languages: Vec::new(),
+            units: None,
+        }
     }
 
     /// Its kind.
@@ -68,7 +78,7 @@ impl SearchQuestion {
     /// True where the question is about files of a role, by its words: those are not held to be worth less.
     pub(crate) fn asks_for(&self, role: FileRole) -> bool {
         let words: &[&str] = match role {
-            FileRole::Source | FileRole::Generated => return false,
+            FileRole::Source | FileRole::Generated | FileRole::Other => return false,
             FileRole::Test => &["test", "assert", "fixtur", "mock"],
             FileRole::Example => &["exampl", "benchmark", "bench", "demo", "sampl"],
             FileRole::Declaration => &["declar", "typ"],

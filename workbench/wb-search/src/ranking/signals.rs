@@ -79,6 +79,11 @@ pub(super) fn candidates(
             paths[at] = [0.0; 2];
         }
     }
+    if let Some(wanted) = &question.units {
+        for unit in (0..units.len()).filter(|unit| !wanted.contains(unit)) {
+            (scores[unit], meaning[unit]) = (0.0, 0.0);
+        }
+    }
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let coherence = coherence(index, &scores);
     let share = |of: f32| if all > 0.0 { of / all } else { 0.0 };

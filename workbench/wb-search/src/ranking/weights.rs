@@ -55,7 +55,7 @@ pub struct SignalWeights {
 impl SignalWeights {
     pub(super) fn role(&self, role: FileRole) -> f32 {
         match role {
-            FileRole::Source => 1.0,
+            FileRole::Source | FileRole::Other => 1.0,
             FileRole::Test => self.roles[0],
             FileRole::Example => self.roles[1],
             FileRole::Declaration => self.roles[2],

@@ -1,10 +1,12 @@
 //! Index files that are not what was written, by accident or on purpose.
 
-use std::fs;
+use std::{collections::BTreeMap, fs, sync::LazyLock};
 
-use wb_search::{CodeIndex, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder};
+use wb_search::{CodeIndex, FolderFiles, LinePattern, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder};
 
 use crate::{PARSER, SERVER, bytes, indexed, project};
+
+static LINES: LazyLock<LinePattern> = LazyLock::new(|| LinePattern::new("listen|config").unwrap());
 
 /// All that can be asked of the bytes of an index: an error, or answers.
 fn tried(bytes: &[u8], root: &std::path::Path) -> Result<(), wb_search::Error> {
@@ -14,6 +16,8 @@ fn tried(bytes: &[u8], root: &std::path::Path) -> Result<(), wb_search::Error> {
     for question in ["read config file", "Server", "listen port", "x"] {
         index.search(&SearchQuestion::new(question), &RankingWeights::default(), 10)?;
     }
+    let found = FolderFiles { root: root.to_owned(), files: Vec::new(), skipped: BTreeMap::new() };
+    index.matching_lines(&found, &LINES, &SearchQuestion::new(""))?;
     Ok(())
 }
 

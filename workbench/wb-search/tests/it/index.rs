@@ -11,14 +11,17 @@ use crate::{PARSER, SERVER, bytes, indexed, project, write};
 fn what_was_written_is_read_again() {
     let folder = project(&[("src/parser.rs", PARSER), ("app/server.py", SERVER), ("README.md", "# Title\n\nWords.\n")]);
     let index = indexed(folder.path());
-    let place = IndexPlace::of(folder.path(), Some(folder.path().join("../index-of-this"))).unwrap();
-    let file = folder.path().join("index.wbi");
-    index.write(&file).unwrap();
-    let again = CodeIndex::read(&file, &place.root).unwrap();
+    let place = IndexPlace::of(folder.path(), Some(folder.path().join(".wb/index"))).unwrap();
+    index.write(&place.file).unwrap();
+    let again = CodeIndex::read(&place.file, &place.root).unwrap();
     assert_eq!((again.files(), again.units()), (index.files(), index.units()));
     let paths: Vec<&str> = again.files().iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["README.md", "app/server.py", "src/parser.rs"]);
-    assert!(index.stale().unwrap().is_empty());
+    assert!(again.stale().unwrap().is_empty());
+    assert!(IndexPlace::of(folder.path(), Some(folder.path().join("../index-of-this"))).is_ok());
+    let error = IndexPlace::of(folder.path(), Some(folder.path().join("src/index"))).unwrap_err();
+    assert!(error.to_string().ends_with("src/index would be one of the files that it indexes"), "{error}");
+    assert_eq!(wb_core::error::hint(&error), Some("a hidden place: --index .wb/index"));
 }
 
 #[test]

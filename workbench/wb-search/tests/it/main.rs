@@ -3,6 +3,7 @@
 
 mod damage;
 mod index;
+mod patterns;
 mod search;
 mod sets;
 mod vectors;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use wb_encoder::DeviceConfig;
-use wb_search::FileRole;
+use wb_search::{FileRole, LinePattern};
 
 /// A project to index.
 #[derive(Debug, Args)]
@@ -37,7 +37,11 @@ pub struct IndexArguments {
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// The question: words, or a name.
-    pub question: String,
+    #[arg(required_unless_present = "regexp")]
+    pub question: Option<String>,
+    /// Only what has a line that matches this regular expression; without a question, all such lines, as path:line:text.
+    #[arg(short = 'e', long, value_name = "REGEX", value_parser = pattern)]
+    pub regexp: Option<LinePattern>,
     /// The project's folder.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub project: PathBuf,
@@ -47,15 +51,15 @@ pub struct SearchArguments {
     /// Only files below this path of the project.
     #[arg(long = "in", value_name = "PATH", default_value = "", hide_default_value = true)]
     pub below: String,
-    /// Only files of these kinds: source, test, example, declaration, generated, docs, config.
+    /// Only files of these kinds: source, test, example, declaration, generated, docs, config, other.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<FileRole>,
     /// Only files in these languages.
     #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
     pub lang: Vec<String>,
-    /// Answers at most.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub number: u16,
+    /// Answers at most [default: 10; all lines, without a question]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub number: Option<u16>,
     /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
@@ -71,4 +75,8 @@ pub struct SearchArguments {
     /// Says of what each score is made.
     #[arg(long)]
     pub explain: bool,
+}
+
+fn pattern(text: &str) -> Result<LinePattern, String> {
+    LinePattern::new(text).map_err(|error| error.to_string())
 }

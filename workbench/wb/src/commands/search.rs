@@ -2,10 +2,13 @@
 
 use anyhow::{Result, bail};
 use wb_pipeline::search::{self, IndexEncoder, ProjectSearch};
-use wb_search::{IndexPlace, SearchQuestion, sets::SearchSet};
+use wb_search::{AnswerRequest, IndexPlace, SearchQuestion, sets::SearchSet};
 
 use super::End;
 use crate::{args, output};
+
+/// Answers to a question, where nothing else is asked for.
+const ANSWERS: usize = 10;
 
 /// `wb index`
 pub fn index(arguments: args::IndexArguments) -> Result<End> {
@@ -25,13 +28,16 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
 /// `wb search`
 pub fn search(arguments: args::SearchArguments) -> Result<End> {
     let place = IndexPlace::of(&arguments.project, arguments.index)?;
-    let mut question = SearchQuestion::new(&arguments.question);
+    let text = arguments.question.unwrap_or_default();
+    let mut question = SearchQuestion::new(&text);
     (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
+    let most = match (arguments.number, text.is_empty()) {
+        (Some(number), _) => usize::from(number),
+        (None, true) => usize::MAX,
+        (None, false) => ANSWERS,
+    };
     let asked = ProjectSearch {
-        text: &arguments.question,
-        question,
-        most: usize::from(arguments.number),
-        budget: arguments.budget,
+        request: AnswerRequest { text, question, pattern: arguments.regexp, most, budget: arguments.budget },
         fresh: arguments.fresh,
         words: arguments.words,
         json: arguments.json,

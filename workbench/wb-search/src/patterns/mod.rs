@@ -1,0 +1,130 @@
+//! Lines of a project that a regular expression matches: the lines that ripgrep prints.
+
+mod file_list;
+mod trigrams;
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use rayon::prelude::*;
+use regex_syntax::ParserBuilder;
+use serde::Serialize;
+
+pub(crate) use file_list::FileList;
+use trigrams::Needed;
+pub(crate) use trigrams::{Trigram, TrigramFinder};
+
+use crate::{CodeIndex, Error, FileRole, FolderFiles, Result, SearchQuestion, answer::clean, files::language_and_role};
+
+/// A regular expression, and the trigrams of files that may match it.
+#[derive(Debug, Clone)]
+pub struct LinePattern {
+    matcher: RegexMatcher,
+    needed: Needed,
+}
+
+impl LinePattern {
+    /// Reads a regular expression in Rust's syntax, as ripgrep does by default: lines are matched one by one.
+    pub fn new(text: &str) -> Result<Self> {
+        let bad = |error: String| {
+            let what = format!("`{text}` is no regular expression: {}", error.trim());
+            Error::failed(what).with_hint("a text as it is: write \\ before each of . + * ? ( ) | [ ] { } ^ $")
+        };
+        let matcher = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).multi_line(true).build(text);
+        let matcher = matcher.map_err(|error| bad(error.to_string()))?;
+        let parsed = ParserBuilder::new().multi_line(true).utf8(false).build().parse(text);
+        Ok(Self { matcher, needed: Needed::by(&parsed.map_err(|error| bad(error.to_string()))?) })
+    }
+}
+
+/// A line that matches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MatchedLine {
+    /// Path of its file below the root.
+    pub path: String,
+    /// Its number, from 1.
+    pub line: u64,
+    /// The line, without control characters.
+    pub text: String,
+    /// The unit that has it, by its position in the index; none where the file is not as it was indexed, or has no units.
+    #[serde(skip)]
+    pub unit: Option<usize>,
+}
+
+impl CodeIndex {
+    /// The lines that a pattern matches in files of the folder that may answer a question, in the order of paths. Files that
+    /// changed since they were indexed are looked at as they are now.
+    pub fn matching_lines(
+        &self,
+        found: &FolderFiles,
+        pattern: &LinePattern,
+        question: &SearchQuestion,
+    ) -> Result<Vec<MatchedLine>> {
+        let by_trigrams = pattern.needed.files(&|trigram| self.files_with(trigram))?;
+        let mut indexed = self.files().iter().zip(0_u32..).peekable();
+        let mut wanted: Vec<(&str, Option<usize>)> = Vec::new();
+        for file in &found.files {
+            while indexed.next_if(|(known, _)| known.path < file.path).is_some() {}
+            let known = indexed.next_if(|(known, _)| known.path == file.path);
+            let known = known.filter(|(known, _)| (known.size, known.modified) == (file.size, file.modified));
+            let (language, role) = language_and_role(&file.path, "").unwrap_or(("", FileRole::Other));
+            let role = known.map_or(role, |(known, _)| known.role);
+            if !question.allows(&file.path, role, language) {
+                continue;
+            }
+            // A file without a hash was not read, so that nothing is known of it.
+            let passed_over = known.is_some_and(|(known, at)| {
+                known.hash != [0; 2] && by_trigrams.as_ref().is_some_and(|files| files.binary_search(&at).is_err())
+            });
+            if !passed_over {
+                wanted.push((&file.path, known.map(|(_, at)| at as usize)));
+            }
+        }
+        let lines: Vec<Vec<MatchedLine>> = wanted
+            .par_iter()
+            .map_init(searcher, |searcher, (path, at)| self.lines_of(pattern, searcher, path, *at))
+            .collect();
+        Ok(lines.into_iter().flatten().collect())
+    }
+
+    /// Lines of one file that match; none where it cannot be read.
+    fn lines_of(
+        &self,
+        pattern: &LinePattern,
+        searcher: &mut Searcher,
+        path: &str,
+        indexed: Option<usize>,
+    ) -> Vec<MatchedLine> {
+        let mut lines = Lines(Vec::new());
+        if searcher.search_path(&pattern.matcher, self.root().join(path), &mut lines).is_err() {
+            return Vec::new();
+        }
+        let units = indexed.map_or(0..0, |at| self.files()[at].units[0] as usize..self.files()[at].units[1] as usize);
+        let unit_with = |line: u64| {
+            units.clone().find(|unit| {
+                let [from, to] = self.units()[*unit].unit.lines;
+                (u64::from(from)..=u64::from(to)).contains(&line)
+            })
+        };
+        let line = |(line, text)| MatchedLine { path: path.to_owned(), line, text, unit: unit_with(line) };
+        lines.0.into_iter().map(line).collect()
+    }
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build()
+}
+
+/// Numbers and texts of matching lines.
+struct Lines(Vec<(u64, String)>);
+
+impl Sink for Lines {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::result::Result<bool, Self::Error> {
+        for (bytes, line) in found.lines().zip(found.line_number().unwrap_or(0)..) {
+            let text = String::from_utf8_lossy(bytes);
+            self.0.push((line, clean(text.trim_end_matches(['\n', '\r']))));
+        }
+        Ok(true)
+    }
+}

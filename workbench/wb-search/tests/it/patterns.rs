@@ -1,0 +1,105 @@
+//! Lines that match a regular expression, held to the lines that a search of every file finds.
+
+use std::fs;
+
+use proptest::prelude::*;
+use wb_search::{AnswerRequest, FolderFiles, LinePattern, RankingWeights, SearchAnswer, SearchQuestion};
+
+use crate::{PARSER, SERVER, indexed, project, write};
+
+fn lines(index: &wb_search::CodeIndex, pattern: &str, question: &SearchQuestion) -> Vec<String> {
+    let found = FolderFiles::of(index.root()).unwrap();
+    let lines = index.matching_lines(&found, &LinePattern::new(pattern).unwrap(), question).unwrap();
+    lines.into_iter().map(|line| format!("{}:{}:{}", line.path, line.line, line.text)).collect()
+}
+
+#[test]
+fn every_text_is_looked_into_as_it_is_now() {
+    let folder = project(&[
+        ("src/parser.rs", PARSER),
+        ("app/server.py", SERVER),
+        ("LICENSE", "Permission is hereby granted\n"),
+        ("data.unknown", "port 80\r\n"),
+        (".hidden", "port\n"),
+        ("long.js", &"port ".repeat(1000)),
+    ]);
+    fs::write(folder.path().join("picture.png"), b"\x89PNG\0port\n").unwrap();
+    fs::write(folder.path().join("latin.txt"), b"caf\xe9 port\n").unwrap();
+    fs::write(folder.path().join("large.rs"), format!("{}port\n", "// x\n".repeat(300_000))).unwrap();
+    let index = indexed(folder.path());
+    let all = SearchQuestion::new("");
+    let paths = |pattern: &str| -> Vec<String> {
+        let lines = lines(&index, pattern, &all).into_iter();
+        lines.map(|line| line.split(':').take(2).collect::<Vec<_>>().join(":")).collect()
+    };
+    assert_eq!(
+        paths("port"),
+        [
+            "app/server.py:2",
+            "app/server.py:3",
+            "app/server.py:4",
+            "data.unknown:1",
+            "large.rs:300001",
+            "latin.txt:1",
+            "long.js:1"
+        ]
+    );
+    assert_eq!(lines(&index, "(?i)PERMISSION", &all), ["LICENSE:1:Permission is hereby granted"]);
+    assert_eq!(lines(&index, "80$", &all), Vec::<String>::new(), "a carriage return is part of a line, as in ripgrep");
+    assert_eq!(lines(&index, r"^pub fn \w+\(", &all).len(), 2);
+    let mut python = SearchQuestion::new("");
+    python.languages = vec!["python".into()];
+    assert_eq!(lines(&index, "port", &python).len(), 3);
+    // What has changed, is new or is gone since.
+    write(folder.path(), "src/parser.rs", "fn other_port() {}\n");
+    write(folder.path(), "src/new.rs", "fn new_port() {}\n");
+    fs::remove_file(folder.path().join("large.rs")).unwrap();
+    assert_eq!(lines(&index, "_port", &all), ["src/new.rs:1:fn new_port() {}", "src/parser.rs:1:fn other_port() {}"]);
+    let error = LinePattern::new("a(").unwrap_err();
+    assert!(error.to_string().starts_with("`a(` is no regular expression: ") && error.to_string().contains("unclosed"));
+    assert!(LinePattern::new("a\\nb").is_err());
+}
+
+#[test]
+fn a_pattern_narrows_a_question_down() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.rs", "fn read_config_again() {\n    other()\n}\n")]);
+    let index = indexed(folder.path());
+    let ask = |text: &str, pattern: &str| {
+        let pattern = Some(LinePattern::new(pattern).unwrap());
+        let request =
+            AnswerRequest { text: text.into(), question: SearchQuestion::new(text), pattern, most: 9, budget: None };
+        SearchAnswer::of(&index, &request, &RankingWeights::default()).unwrap()
+    };
+    let narrowed = ask("read config", r"parse\(");
+    let found: Vec<_> = narrowed.answers.iter().map(|one| (one.found.path.as_str(), one.matched.as_slice())).collect();
+    assert_eq!(found, [("a.rs", &[3][..])]);
+    assert!(narrowed.text(false).ends_with("\n        parse(path)"), "{}", narrowed.text(false));
+    assert_eq!(ask("read config", "zebra").text(false), "nothing found: no line matches the pattern");
+    assert_eq!(ask("", r"\.accept").text(false), "b.py:4:        return self.socket.accept(port)");
+    assert_eq!(ask("", "zebra").empty.unwrap(), "no line matches the pattern");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    /// Trigrams pass over no file that matches: the lines are those of an index that has changed in all files, which are all
+    /// searched.
+    #[test]
+    fn trigrams_pass_over_no_line(
+        files in prop::collection::vec("([a-cA-C_ ]{0,12}\n){0,5}", 1..6),
+        pattern in r"(\(\?i\))?([a-cA-C_]{1,5}|\(ab\|c?\)|[a-c]\+|\[ab\]|\.\*|\\b|b\{2,3\}|\(abc\)\?){1,5}",
+    ) {
+        let names: Vec<String> = (0..files.len()).map(|at| format!("f{at}.rs")).collect();
+        let folder = project(&names.iter().map(String::as_str).zip(files.iter().map(String::as_str)).collect::<Vec<_>>());
+        let index = indexed(folder.path());
+        let Ok(parsed) = LinePattern::new(&pattern) else { return Ok(()) };
+        let found = FolderFiles::of(folder.path()).unwrap();
+        let quick = index.matching_lines(&found, &parsed, &SearchQuestion::new("")).unwrap();
+        let mut changed = found.clone();
+        changed.files.iter_mut().for_each(|file| file.modified += 1);
+        let slow = index.matching_lines(&changed, &parsed, &SearchQuestion::new("")).unwrap();
+        let plain = |lines: &[wb_search::patterns::MatchedLine]| -> Vec<(String, u64)> {
+            lines.iter().map(|line| (line.path.clone(), line.line)).collect()
+        };
+        prop_assert_eq!(plain(&quick), plain(&slow), "{}", pattern);
+    }
+}
