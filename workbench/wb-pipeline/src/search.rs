@@ -11,7 +11,6 @@ use wb_core::{EncoderPlace, EncoderRef, Progress, run_dir::write_json};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
     AnswerRequest, CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder, build,
-    ranking::SignalWeights,
     sets::{Measured, SearchSet, measure},
     vector_store,
     vectors::embed,
@@ -132,7 +131,8 @@ impl ProjectSearch {
             Some(index) => index,
             None => place.bring_up(false, progress)?.0,
         };
-        if !self.words && !self.request.text.is_empty() {
+        let asks_words = self.request.issue.is_some() || !self.request.question.text().is_empty();
+        if !self.words && asks_words {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
         let weights = RankingWeights::default();
@@ -163,7 +163,11 @@ impl ProjectSearch {
         if missing > 0 && self.fresh {
             place.embed(index, made_by, &encoder, progress)?;
         }
-        self.request.question.vector = UnitVectors::of_question(&encoder, &self.request.text)?;
+        let AnswerRequest { question, issue, .. } = &mut self.request;
+        match issue {
+            Some(issue) => issue.embed(&encoder)?,
+            None => question.vector = UnitVectors::of_question(&encoder, question.text())?,
+        }
         Ok(())
     }
 }
@@ -181,8 +185,7 @@ pub fn bench(
     let mut loaded = set.load(folder)?;
     let indexed = loaded.repositories.iter().map(|one| Ok(build(FolderFiles::of(&one.root)?, progress)?.0));
     let mut indexes = indexed.collect::<Result<Vec<CodeIndex>>>()?;
-    let (plain, weights) = (SignalWeights::plain(), RankingWeights::default());
-    let plain = RankingWeights { symbol: plain.clone(), prose: plain };
+    let (plain, weights) = (RankingWeights::plain(), RankingWeights::default());
     let mut rows = vec![measure(&loaded, &indexes, &plain, "BM25")?];
     rows.push(measure(&loaded, &indexes, &weights, "wb search, no model")?);
     if let Some((made_by, encoder)) = opened {
@@ -191,10 +194,13 @@ pub fn bench(
             let (vectors, _) = embed(index, None, &store, &encoder, progress)?;
             index.set_vectors(&vectors);
         }
-        loaded.embed(&encoder)?;
+        loaded.embed(&encoder, &weights)?;
         rows.push(measure(&loaded, &indexes, &weights, &format!("wb search, {}", made_by.opens))?);
     }
     output::line(format!("{set}: {} questions, {} repositories", loaded.questions.len(), loaded.repositories.len()));
+    if loaded.left_out > 0 {
+        output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
+    }
     tell(&rows);
     let Some(mut own) = rows.pop() else { return Ok(()) };
     own.beside = rows;

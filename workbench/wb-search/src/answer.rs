@@ -5,8 +5,8 @@ use std::{collections::HashMap, fmt::Write};
 use serde::Serialize;
 
 use crate::{
-    CodeIndex, FolderFiles, FoundUnit, LinePattern, RankingWeights, Result, SearchQuestion, index::Changes,
-    patterns::MatchedLine,
+    CodeIndex, FolderFiles, FoundUnit, IssueQuestion, LinePattern, RankingWeights, Result, SearchQuestion,
+    index::Changes, patterns::MatchedLine,
 };
 
 /// Characters of a token, where a budget is kept.
@@ -44,10 +44,10 @@ pub struct AnsweredUnit {
 /// A question to an index, by words, by a pattern or by both.
 #[derive(Debug, Clone)]
 pub struct AnswerRequest {
-    /// The question as typed; empty for all lines that match the pattern.
-    pub text: String,
-    /// The question.
+    /// The question, also which files may answer; an empty one for all lines that match the pattern.
     pub question: SearchQuestion,
+    /// An issue in its parts, which is asked in place of the question's words.
+    pub issue: Option<IssueQuestion>,
     /// The regular expression that a line of an answer matches.
     pub pattern: Option<LinePattern>,
     /// Answers at most.
@@ -86,22 +86,23 @@ impl SearchAnswer {
         let found = FolderFiles::of(index.root())?;
         let Changes { changed, gone } = Changes::between(index, &found);
         let mut left = request.budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
-        let mut question = request.question.clone();
+        let question = &request.question;
+        let mut asked = request.issue.clone().unwrap_or_else(|| IssueQuestion::whole(question.clone()));
         let mut matched = match &request.pattern {
-            Some(pattern) => index.matching_lines(&found, pattern, &question)?,
+            Some(pattern) => index.matching_lines(&found, pattern, question)?,
             None => Vec::new(),
         };
         let mut answer = Self {
-            question: request.text.clone(),
+            question: question.text().to_owned(),
             files: index.n_readable(),
             units: index.units().len(),
-            encoder: index.vectors().filter(|_| !question.vector.is_empty()).map(|it| it.encoder().opens.clone()),
+            encoder: index.vectors().filter(|_| asked.has_vectors()).map(|it| it.encoder().opens.clone()),
             stale: changed.into_iter().chain(gone).collect(),
             answers: Vec::new(),
             lines: Vec::new(),
             empty: None,
         };
-        if request.text.is_empty() {
+        if request.issue.is_none() && question.text().is_empty() {
             matched.truncate(request.most);
             for line in matched {
                 let Some(rest) = left.checked_sub(line.text.len()) else { break };
@@ -112,10 +113,10 @@ impl SearchAnswer {
             return Ok(answer);
         }
         if request.pattern.is_some() {
-            question.units = Some(matched.iter().filter_map(|line| line.unit).collect());
+            asked.restrict(&matched.iter().filter_map(|line| line.unit).collect());
         }
         let mut lines = FileLines { index, files: HashMap::new() };
-        for found in index.search(&question, weights, request.most)? {
+        for found in index.search_issue(&asked, weights, request.most)? {
             let whole = lines.of(&found, found.lines[1]);
             let head = lines.of(&found, index.units()[found.unit].unit.head);
             let fits = |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() <= left);
@@ -133,7 +134,7 @@ impl SearchAnswer {
         answer.empty = match () {
             () if !answer.answers.is_empty() => None,
             () if request.pattern.is_some() && matched.is_empty() => Some("no line matches the pattern".to_owned()),
-            () => Some(why_empty(index, &question, request.budget)?),
+            () => Some(why_empty(index, &asked, request.budget)?),
         };
         Ok(answer)
     }
@@ -177,15 +178,12 @@ impl SearchAnswer {
 }
 
 /// Reason that nothing was found.
-fn why_empty(index: &CodeIndex, question: &SearchQuestion, budget: Option<usize>) -> Result<String> {
-    let mut unknown = Vec::new();
-    for (word, _) in question.words() {
-        let known = index.postings(word)?.is_some_and(|postings| !postings.units.is_empty());
-        unknown.extend((!known).then_some(format!("`{word}`")));
-    }
-    Ok(match unknown.len() {
-        _ if question.words().is_empty() => "the question has no words".to_owned(),
-        n if n == question.words().len() => format!("none of the files has {}", unknown.join(", ")),
+fn why_empty(index: &CodeIndex, asked: &IssueQuestion, budget: Option<usize>) -> Result<String> {
+    let (unknown, none) = asked.unknown_words(index)?;
+    let unknown: Vec<String> = unknown.into_iter().map(|word| format!("`{word}`")).collect();
+    Ok(match (unknown.is_empty(), none) {
+        (true, true) => "the question has no words".to_owned(),
+        (false, true) => format!("none of the files has {}", unknown.join(", ")),
         _ if budget.is_some() => "nothing of it fits into the budget, or is in the files that may answer".to_owned(),
         _ => "what has its words is not among that which may answer".to_owned(),
     })

@@ -6,6 +6,7 @@ mod weights;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use question::intent;
 pub use question::{Intent, SearchQuestion};
 pub use signals::Signals;
 pub use weights::{RankingWeights, SignalWeights};
@@ -37,25 +38,40 @@ impl CodeIndex {
     /// The best `n` units for a question, best first. Equal scores are in the order of paths and lines.
     pub fn search(&self, question: &SearchQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
         let weights = weights.of(question.intent());
-        let mut candidates = signals::candidates(self, question, weights, LOOKED_AT.max(4 * n))?;
+        let candidates = self.candidates(question, weights, LOOKED_AT.max(n.saturating_mul(4)))?;
+        let scored = candidates.into_iter().map(|(unit, signals)| (unit, signals.score(weights), signals)).collect();
+        Ok(self.best(scored, weights.again, n))
+    }
+
+    /// The best units, each file in turn: a unit counts by the factor
+    /// `again` for each of its file that stands before.
+    pub(crate) fn best(&self, mut candidates: Vec<(usize, f32, Signals)>, again: f32, n: usize) -> Vec<FoundUnit> {
         let mut found = Vec::with_capacity(n.min(candidates.len()));
-        // Of each file in turn its best unit, so that one file does not fill the answer.
-        let mut taken: Vec<u32> = vec![0; self.files().len()];
+        let mut taken: Vec<i32> = vec![0; self.files().len()];
         while found.len() < n && !candidates.is_empty() {
-            let now = |(unit, signals): &(usize, Signals)| {
-                signals.score(weights) * weights.again.powi(taken[self.units()[*unit].file as usize] as i32)
-            };
+            let now =
+                |(unit, score, _): &(usize, f32, Signals)| score * again.powi(taken[self.units()[*unit].file as usize]);
             let better = |one: &usize, other: &usize| {
                 let (a, b) = (now(&candidates[*one]), now(&candidates[*other]));
                 a.total_cmp(&b).then(candidates[*other].0.cmp(&candidates[*one].0))
             };
             let Some(best) = (0..candidates.len()).max_by(better) else { break };
             let score = now(&candidates[best]);
-            let (unit, signals) = candidates.swap_remove(best);
+            let (unit, _, signals) = candidates.swap_remove(best);
             taken[self.units()[unit].file as usize] += 1;
             found.push(self.found(unit, score, signals));
         }
-        Ok(found)
+        found
+    }
+
+    /// The units that may answer, with their signals, in no order: at most so many, the best at a first look.
+    pub(crate) fn candidates(
+        &self,
+        question: &SearchQuestion,
+        weights: &SignalWeights,
+        most: usize,
+    ) -> Result<Vec<(usize, Signals)>> {
+        signals::candidates(self, question, weights, most)
     }
 
     fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {

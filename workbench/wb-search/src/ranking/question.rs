@@ -22,6 +22,7 @@ pub enum Intent {
 /// A question to an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchQuestion {
+    text: String,
     intent: Intent,
     /// Words with their counts, in the order in which they first stand there.
     words: Vec<(String, f32)>,
@@ -55,6 +56,7 @@ impl SearchQuestion {
             words.retain(|(word, _)| !says_nothing(word));
         }
         Self {
+            text: text.to_owned(),
             intent,
             words,
             vector: Vec::new(),
@@ -63,6 +65,18 @@ impl SearchQuestion {
             languages: Vec::new(),
             units: None,
         }
+    }
+
+    /// Another text to the files that this one asks.
+    #[must_use]
+    pub fn asking(&self, text: &str) -> Self {
+        let Self { below, roles, languages, units, .. } = self.clone();
+        Self { below, roles, languages, units, ..Self::new(text) }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Its kind.
@@ -98,7 +112,7 @@ impl SearchQuestion {
 }
 
 /// The kind of a question: a name, where it is one word that a text would not have, or is written with a path.
-fn intent(text: &str) -> Intent {
+pub(crate) fn intent(text: &str) -> Intent {
     let text = text.trim();
     let is_one = !text.contains(char::is_whitespace);
     let inner_upper = text.chars().skip(1).any(char::is_uppercase) && text.chars().any(char::is_lowercase);

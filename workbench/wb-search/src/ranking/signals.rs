@@ -35,6 +35,20 @@ impl Signals {
             + weights.means * self.meaning;
         self.role * sum
     }
+
+    /// Each the greater one of two.
+    #[must_use]
+    pub(crate) fn greatest(self, other: Self) -> Self {
+        Self {
+            words: self.words.max(other.words),
+            path: self.path.max(other.path),
+            stem: self.stem.max(other.stem),
+            definition: self.definition.max(other.definition),
+            coherence: self.coherence.max(other.coherence),
+            meaning: self.meaning.max(other.meaning),
+            role: self.role.max(other.role),
+        }
+    }
 }
 
 /// Meaning from which a unit may answer that has no word of the question.

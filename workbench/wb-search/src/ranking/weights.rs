@@ -3,20 +3,33 @@
 use serde::{Deserialize, Serialize};
 
 use super::Intent;
-use crate::files::FileRole;
+use crate::{files::FileRole, issue::IssueWeights};
 
 /// Weights for all kinds of questions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankingWeights {
     /// Weights for names.
     pub symbol: SignalWeights,
     /// Weights for words.
     pub prose: SignalWeights,
+    /// Weights for the parts of an issue; none to ask for it as a whole.
+    pub issue: Option<IssueWeights>,
+}
+
+impl Default for RankingWeights {
+    fn default() -> Self {
+        Self { symbol: SignalWeights::default(), prose: SignalWeights::default(), issue: Some(IssueWeights::default()) }
+    }
 }
 
 impl RankingWeights {
-    pub(super) fn of(&self, intent: Intent) -> &SignalWeights {
+    /// Plain BM25 over the text of units.
+    pub fn plain() -> Self {
+        Self { symbol: SignalWeights::plain(), prose: SignalWeights::plain(), issue: None }
+    }
+
+    pub(crate) fn of(&self, intent: Intent) -> &SignalWeights {
         match intent {
             Intent::Symbol => &self.symbol,
             Intent::Prose => &self.prose,
@@ -53,7 +66,7 @@ pub struct SignalWeights {
 }
 
 impl SignalWeights {
-    pub(super) fn role(&self, role: FileRole) -> f32 {
+    pub(crate) fn role(&self, role: FileRole) -> f32 {
         match role {
             FileRole::Source | FileRole::Other => 1.0,
             FileRole::Test => self.roles[0],
@@ -86,7 +99,7 @@ impl Default for SignalWeights {
 }
 
 impl SignalWeights {
-    /// Plain BM25 over the text of units.
+    /// Weights of plain BM25.
     pub fn plain() -> Self {
         Self {
             k1: 1.5,

@@ -51,7 +51,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             SetQuestion {
                 id: format!("{name}:{at}"),
                 text: asked.query,
-                vector: Vec::new(),
+                asked: None,
                 repository: 0,
                 category: asked.category,
                 targets: vec![Target { path: origin, lines: Some([line_start, line_end]) }],
@@ -59,5 +59,5 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             }
         }));
     }
-    Ok(LoadedSet { set: SearchSet::Cqs, repositories, questions })
+    Ok(LoadedSet { set: SearchSet::Cqs, repositories, questions, left_out: 0 })
 }

@@ -1,6 +1,6 @@
 //! A ranking's worth on a set, by the definitions of those who made the set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use wb_core::{
 };
 
 use super::{LoadedSet, SearchSet, SetQuestion, Target};
-use crate::{CodeIndex, FoundUnit, RankingWeights, Result, SearchQuestion};
+use crate::{CodeIndex, FoundUnit, RankingWeights, Result};
 
 /// Answers that are looked at.
 const DEPTH: usize = 60;
@@ -64,9 +64,8 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
         .par_iter()
         .map(|question| {
             let index = &indexes[question.repository];
-            let mut asked = SearchQuestion::new(&question.text);
-            asked.vector.clone_from(&question.vector);
-            let found = index.search(&asked, weights, DEPTH)?;
+            let plain = || set.set.asked(&question.text, weights);
+            let found = index.search_issue(&question.asked.clone().unwrap_or_else(plain), weights, DEPTH)?;
             let sizes = sizes(index, &found);
             Ok(QuestionValues {
                 id: question.id.clone(),
@@ -159,6 +158,19 @@ fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[
                 }
             }
         }
+        SearchSet::ContextBench => {
+            let mut files: Vec<&str> = Vec::new();
+            for FoundUnit { path, .. } in found.iter().filter(|_| !question.targets.is_empty()) {
+                if !files.contains(&path.as_str()) {
+                    files.push(path);
+                }
+            }
+            for k in [1, 5, 10] {
+                let hit = files.iter().take(k).any(|path| question.targets.iter().any(|target| target.path == *path));
+                put(&format!("file_hit@{k}"), yes(hit));
+            }
+            put("line_recall@8000", line_recall(question, found, sizes, 8000.0));
+        }
         SearchSet::Cqs => {
             for k in [1, 5, 20] {
                 put(&format!("r@{k}"), yes(first(&any).is_some_and(|at| at < k)));
@@ -173,6 +185,25 @@ fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[
         put("tokens_to_first_hit", tokens);
     }
     values
+}
+
+/// Share of the gold lines that stand in the first units, as long as those fit into so many tokens.
+fn line_recall(question: &SetQuestion, found: &[FoundUnit], sizes: &[f64], budget: f64) -> f64 {
+    let gold: HashSet<(&str, u32)> = question
+        .targets
+        .iter()
+        .flat_map(|target| {
+            target.lines.into_iter().flat_map(|[from, to]| (from..=to).map(|line| (target.path.as_str(), line)))
+        })
+        .collect();
+    let mut spent = 0.0;
+    let within = found.iter().zip(sizes).take_while(|(_, size)| {
+        spent += **size / CHARS;
+        spent <= budget
+    });
+    let seen: HashSet<(&str, u32)> =
+        within.flat_map(|(unit, _)| (unit.lines[0]..=unit.lines[1]).map(|line| (unit.path.as_str(), line))).collect();
+    gold.intersection(&seen).count() as f64 / gold.len().max(1) as f64
 }
 
 /// True where a unit is in the target, or has one of its lines. semble takes paths that end alike for the same.

@@ -2,6 +2,7 @@
 //!
 //! Each set is laid out as its authors publish it, with its repositories below `corpora/` (cqs: `corpus/`).
 
+mod context_bench;
 mod cqs;
 mod measure;
 mod semble;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use tune::{IndexedSet, tune, worth};
 use wb_core::Encoder;
 
-use crate::{Error, Result, UnitVectors};
+use crate::{Error, IssueQuestion, RankingWeights, Result, SearchQuestion};
 
 /// A set of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,11 +32,14 @@ pub enum SearchSet {
     SweQa,
     /// cqs' questions about itself: gold is one function, class or section.
     Cqs,
+    /// ContextBench (arXiv 2602.05892): issues, gold are the files and lines that people found to be needed.
+    #[serde(rename = "contextbench")]
+    ContextBench,
 }
 
 impl SearchSet {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Semble, Self::SweQa, Self::Cqs];
+    pub const ALL: [Self; 4] = [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -43,6 +47,16 @@ impl SearchSet {
             Self::Semble => "semble",
             Self::SweQa => "swe-qa",
             Self::Cqs => "cqs",
+            Self::ContextBench => "contextbench",
+        }
+    }
+
+    /// A question of the set, as a whole or, of issues, in parts.
+    pub(crate) fn asked(self, text: &str, weights: &RankingWeights) -> IssueQuestion {
+        let question = SearchQuestion::new("");
+        match self {
+            Self::ContextBench => IssueQuestion::new(text, &question, weights),
+            _ => IssueQuestion::whole(question.asking(text)),
         }
     }
 
@@ -52,6 +66,7 @@ impl SearchSet {
             Self::Semble => semble::load(folder),
             Self::SweQa => swe_qa::load(folder),
             Self::Cqs => cqs::load(folder),
+            Self::ContextBench => context_bench::load(folder),
         }
     }
 }
@@ -80,13 +95,17 @@ pub struct LoadedSet {
     pub repositories: Vec<Repository>,
     /// Questions in the order of their files.
     pub questions: Vec<SetQuestion>,
+    /// Questions that are not asked: their repository is not there, or none of their gold is in it.
+    pub left_out: usize,
 }
 
 impl LoadedSet {
-    /// Gives every question its vector.
-    pub fn embed(&mut self, encoder: &dyn Encoder) -> Result<()> {
+    /// Gives every question the vectors of its parts, as the weights take it apart.
+    pub fn embed(&mut self, encoder: &dyn Encoder, weights: &RankingWeights) -> Result<()> {
         for question in &mut self.questions {
-            question.vector = UnitVectors::of_question(encoder, &question.text)?;
+            let mut asked = self.set.asked(&question.text, weights);
+            asked.embed(encoder)?;
+            question.asked = Some(asked);
         }
         Ok(())
     }
@@ -110,8 +129,8 @@ pub struct SetQuestion {
     pub id: String,
     /// The question.
     pub text: String,
-    /// The question's vector, of length 1; empty where no encoder is asked.
-    pub vector: Vec<f32>,
+    /// The question with its vectors, where an encoder is asked.
+    pub asked: Option<IssueQuestion>,
     /// Position of its repository.
     pub repository: usize,
     /// Kind of question, as the set has it.

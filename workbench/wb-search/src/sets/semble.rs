@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Place {
 
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     let listed: Vec<Listed> = read_json(&folder.join("repos.json"))?;
-    let mut set = LoadedSet { set: SearchSet::Semble, repositories: Vec::new(), questions: Vec::new() };
+    let mut set = LoadedSet { set: SearchSet::Semble, repositories: Vec::new(), questions: Vec::new(), left_out: 0 };
     for Listed { name, language, benchmark_root } in listed {
         let annotations = folder.join("annotations").join(format!("{name}.json"));
         let root = folder.join("corpora").join(&name).join(benchmark_root.unwrap_or_default());
@@ -58,7 +58,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         set.questions.extend(asked.into_iter().enumerate().map(|(at, asked)| SetQuestion {
             id: format!("{name}:{at}"),
             text: asked.query,
-            vector: Vec::new(),
+            asked: None,
             repository: number,
             category: asked.category.unwrap_or_default(),
             primary: asked.relevant.len(),

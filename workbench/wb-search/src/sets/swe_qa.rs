@@ -25,13 +25,14 @@ struct Citation {
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     let path = folder.join("citations.jsonl");
     let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-    let mut set = LoadedSet { set: SearchSet::SweQa, repositories: Vec::new(), questions: Vec::new() };
+    let mut set = LoadedSet { set: SearchSet::SweQa, repositories: Vec::new(), questions: Vec::new(), left_out: 0 };
     for (number, line) in text.lines().enumerate() {
         let asked: Asked = serde_json::from_str(line).map_err(|error| Error::json_line(&path, number + 1, &error))?;
         let name = asked.repo.rsplit('/').next().unwrap_or(&asked.repo).to_owned();
         let root = folder.join("corpora").join(&name);
         // Of some repositories only the questions are at hand.
         if asked.citations.is_empty() || !root.is_dir() {
+            set.left_out += 1;
             continue;
         }
         let known = set.repositories.iter().position(|known| known.name == name);
@@ -49,7 +50,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         set.questions.push(SetQuestion {
             id: asked.id,
             text: asked.question,
-            vector: Vec::new(),
+            asked: None,
             repository: at,
             category: String::new(),
             primary: asked.citations.len(),

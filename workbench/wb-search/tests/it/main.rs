@@ -3,6 +3,7 @@
 
 mod damage;
 mod index;
+mod issue;
 mod patterns;
 mod search;
 mod sets;

@@ -67,7 +67,7 @@ fn a_pattern_narrows_a_question_down() {
     let ask = |text: &str, pattern: &str| {
         let pattern = Some(LinePattern::new(pattern).unwrap());
         let request =
-            AnswerRequest { text: text.into(), question: SearchQuestion::new(text), pattern, most: 9, budget: None };
+            AnswerRequest { question: SearchQuestion::new(text), issue: None, pattern, most: 9, budget: None };
         SearchAnswer::of(&index, &request, &RankingWeights::default()).unwrap()
     };
     let narrowed = ask("read config", r"parse\(");

@@ -10,7 +10,7 @@ fn found(index: &wb_search::CodeIndex, question: &SearchQuestion) -> Vec<String>
 }
 
 fn request(text: &str, budget: Option<usize>) -> AnswerRequest {
-    AnswerRequest { text: text.into(), question: SearchQuestion::new(text), pattern: None, most: 5, budget }
+    AnswerRequest { question: SearchQuestion::new(text), issue: None, pattern: None, most: 5, budget }
 }
 
 #[test]

@@ -180,12 +180,19 @@ Examples:
     )]
     Report(Report),
     /// Indexes the code of a project, or brings its index up to date.
-    #[command(after_help = "Examples:\n  wb index path/to/project\n  wb index --status")]
+    #[command(after_help = "\
+Examples:
+  wb index path/to/project
+  wb index path/to/project --encoder latest    # found by meaning too
+  wb index --status")]
     Index(IndexArguments),
     /// Finds functions, types and sections of a project by words or names.
-    #[command(
-        after_help = "Examples:\n  wb search 'where are retries counted'\n  wb search Parser::next --in src --explain"
-    )]
+    #[command(after_help = "\
+Examples:
+  wb search 'where are retries counted'
+  wb search Parser::next --in src --explain
+  wb search 'reading settings' -e 'fn \\w+_config' --budget 2000 --json
+  cargo test 2>&1 | wb search --issue -")]
     Search(SearchArguments),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
     #[command(after_help = "\

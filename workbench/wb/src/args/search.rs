@@ -37,8 +37,12 @@ pub struct IndexArguments {
 #[derive(Debug, Args)]
 pub struct SearchArguments {
     /// The question: words, or a name.
-    #[arg(required_unless_present = "regexp")]
+    #[arg(required_unless_present_any = ["regexp", "issue"], conflicts_with = "issue")]
     pub question: Option<String>,
+    /// An issue, an error message or a stack trace in place of a question, `-` for standard input: files and lines, names,
+    /// messages and prose in it are each asked for.
+    #[arg(long, value_name = "FILE|-")]
+    pub issue: Option<PathBuf>,
     /// Only what has a line that matches this regular expression; without a question, all such lines, as path:line:text.
     #[arg(short = 'e', long, value_name = "REGEX", value_parser = pattern)]
     pub regexp: Option<LinePattern>,

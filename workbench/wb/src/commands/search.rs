@@ -1,8 +1,11 @@
 //! `wb index` and `wb search`: a project's code found by words, names and meaning.
 
+use std::{fs, io, path::Path};
+
 use anyhow::{Result, bail};
+use wb_core::Error;
 use wb_pipeline::search::{self, IndexEncoder, ProjectSearch};
-use wb_search::{AnswerRequest, IndexPlace, SearchQuestion, sets::SearchSet};
+use wb_search::{AnswerRequest, IndexPlace, IssueQuestion, RankingWeights, SearchQuestion, sets::SearchSet};
 
 use super::End;
 use crate::{args, output};
@@ -31,13 +34,15 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     let text = arguments.question.unwrap_or_default();
     let mut question = SearchQuestion::new(&text);
     (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
-    let most = match (arguments.number, text.is_empty()) {
+    let issue = arguments.issue.as_deref().map(read).transpose()?;
+    let issue = issue.map(|text| IssueQuestion::new(&text, &question, &RankingWeights::default()));
+    let most = match (arguments.number, issue.is_none() && text.is_empty()) {
         (Some(number), _) => usize::from(number),
         (None, true) => usize::MAX,
         (None, false) => ANSWERS,
     };
     let asked = ProjectSearch {
-        request: AnswerRequest { text, question, pattern: arguments.regexp, most, budget: arguments.budget },
+        request: AnswerRequest { question, issue, pattern: arguments.regexp, most, budget: arguments.budget },
         fresh: arguments.fresh,
         words: arguments.words,
         json: arguments.json,
@@ -45,6 +50,14 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     };
     let found = output::with_bars(|progress| asked.ask(&place, progress))?;
     Ok(if found { End::Done } else { End::Refused })
+}
+
+/// The text of a file, or of standard input.
+fn read(place: &Path) -> Result<String> {
+    match place == Path::new("-") {
+        true => Ok(io::read_to_string(io::stdin())?),
+        false => Ok(fs::read_to_string(place).map_err(Error::io("read", place))?),
+    }
 }
 
 /// `wb bench search`

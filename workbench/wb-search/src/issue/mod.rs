@@ -1,0 +1,176 @@
+//! An issue, an error message or a stack trace as a question: taken apart into places, names, quotes and prose, each asked by
+//! itself, and the answers put together.
+
+mod parts;
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use wb_core::Encoder;
+
+pub use parts::{IssueParts, NamedPlace};
+
+use crate::{
+    CodeIndex, FoundUnit, RankingWeights, Result, SearchQuestion, UnitVectors,
+    ranking::{SignalWeights, Signals},
+};
+
+/// Units that each part of an issue may bring.
+const BROUGHT: usize = 300;
+/// Files that a path may mean before it says nothing.
+const MOST_FILES: usize = 8;
+
+/// Weights of an issue's parts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IssueWeights {
+    /// The first line.
+    pub title: f32,
+    /// Names of functions, types and variables.
+    pub names: f32,
+    /// Prose below the first line.
+    pub prose: f32,
+    /// Quoted texts: mostly messages of errors.
+    pub quotes: f32,
+    /// Code and output.
+    pub code: f32,
+    /// A file that is named.
+    pub file: f32,
+    /// The line of a file that is named, beside the file.
+    pub line: f32,
+}
+
+impl Default for IssueWeights {
+    fn default() -> Self {
+        Self { title: 1.0, names: 0.5, prose: 0.4, quotes: 0.3, code: 0.3, file: 0.5, line: 0.5 }
+    }
+}
+
+/// An issue as questions with their weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IssueQuestion {
+    questions: Vec<(SearchQuestion, f32)>,
+    places: Vec<NamedPlace>,
+    weights: IssueWeights,
+}
+
+impl IssueQuestion {
+    /// Takes a text apart, or as a whole where there are no weights for parts. `like` says which files may answer.
+    pub fn new(text: &str, like: &SearchQuestion, weights: &RankingWeights) -> Self {
+        let Some(weights) = &weights.issue else {
+            return Self::whole(like.asking(text));
+        };
+        let parts = IssueParts::of(text);
+        let of_parts = [
+            (parts.title, weights.title),
+            (parts.names.join(" "), weights.names),
+            (parts.prose, weights.prose),
+            (parts.quotes.join(" "), weights.quotes),
+            (parts.code, weights.code),
+        ];
+        let asked = of_parts.into_iter().filter(|(text, weight)| *weight > 0.0 && !text.trim().is_empty());
+        let questions =
+            asked.map(|(text, weight)| (like.asking(&text), weight)).filter(|(one, _)| !one.words().is_empty());
+        Self { questions: questions.collect(), places: parts.places, weights: weights.clone() }
+    }
+
+    /// A question that is one part.
+    pub fn whole(question: SearchQuestion) -> Self {
+        Self { questions: vec![(question, 1.0)], places: Vec::new(), weights: IssueWeights::default() }
+    }
+
+    /// Lets only some units answer, by their positions in the index.
+    pub fn restrict(&mut self, units: &HashSet<usize>) {
+        self.questions.iter_mut().for_each(|(question, _)| question.units = Some(units.clone()));
+    }
+
+    /// The words of all parts that no unit of an index has, each once; and whether that is all of them.
+    pub(crate) fn unknown_words(&self, index: &CodeIndex) -> Result<(Vec<String>, bool)> {
+        let (mut unknown, mut all) = (Vec::new(), 0);
+        for (word, _) in self.questions.iter().flat_map(|(question, _)| question.words()) {
+            let known = index.postings(word)?.is_some_and(|postings| !postings.units.is_empty());
+            all += 1;
+            if !known && !unknown.contains(word) {
+                unknown.push(word.clone());
+            }
+        }
+        let none = unknown.len() == all;
+        Ok((unknown, none))
+    }
+
+    /// True where an encoder is asked.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.questions.iter().any(|(question, _)| !question.vector.is_empty())
+    }
+
+    /// Gives each part its vector.
+    pub fn embed(&mut self, encoder: &dyn Encoder) -> Result<()> {
+        for (question, _) in &mut self.questions {
+            question.vector = UnitVectors::of_question(encoder, question.text())?;
+        }
+        Ok(())
+    }
+}
+
+impl CodeIndex {
+    /// The best `n` units for an issue, best first.
+    pub fn search_issue(&self, issue: &IssueQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
+        if let ([(question, _)], []) = (issue.questions.as_slice(), issue.places.as_slice()) {
+            return self.search(question, weights, n);
+        }
+        let mut fused: HashMap<usize, (f32, Signals)> = HashMap::new();
+        for (question, weight) in &issue.questions {
+            let signal_weights = weights.of(question.intent());
+            let found = self.candidates(question, signal_weights, BROUGHT)?;
+            let score = |signals: &Signals| signals.score(signal_weights);
+            let best = found.iter().map(|(_, signals)| score(signals)).fold(f32::MIN_POSITIVE, f32::max);
+            for (unit, signals) in found {
+                let share = weight * score(&signals) / best;
+                let sum = fused.entry(unit).or_insert((0.0, signals));
+                sum.0 += share;
+                sum.1 = sum.1.greatest(signals);
+            }
+        }
+        let prose = weights.of(crate::ranking::Intent::Prose);
+        for place in &issue.places {
+            self.add_place(place, issue, prose, &mut fused);
+        }
+        let found = fused.into_iter().map(|(unit, (score, signals))| (unit, score, signals)).collect();
+        Ok(self.best(found, prose.again, n))
+    }
+
+    /// Adds to the units of the files that a path means, and more to the one with the line.
+    fn add_place(
+        &self,
+        place: &NamedPlace,
+        issue: &IssueQuestion,
+        weights: &SignalWeights,
+        fused: &mut HashMap<usize, (f32, Signals)>,
+    ) {
+        let files: Vec<usize> = (0..self.files().len()).filter(|at| place.means(&self.files()[*at].path)).collect();
+        let is_wanted = |at: &usize| {
+            let file = &self.files()[*at];
+            issue.questions.first().is_none_or(|(one, _)| one.allows(&file.path, file.role, &file.language))
+        };
+        if files.len() > MOST_FILES {
+            return;
+        }
+        let share = 1.0 / files.len() as f32;
+        for at in files.into_iter().filter(is_wanted) {
+            let file = &self.files()[at];
+            let role = weights.role(file.role);
+            for unit in file.units[0]..file.units[1] {
+                let [from, to] = self.units()[unit as usize].unit.lines;
+                let has_line = place.line.is_some_and(|line| (from..=to).contains(&line));
+                let more = issue.weights.file + if has_line { issue.weights.line } else { 0.0 };
+                // A file that is named by nothing but its place comes in with the unit of the line, or its first one.
+                if has_line || unit == file.units[0] || fused.contains_key(&(unit as usize)) {
+                    let signals = Signals { path: 1.0, role, ..Signals::default() };
+                    let sum = fused.entry(unit as usize).or_insert((0.0, signals));
+                    sum.0 += role * share * more;
+                    sum.1.path = 1.0;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Issues and stack traces as questions.
+
+use wb_search::{
+    IssueQuestion, IssueWeights, RankingWeights, SearchQuestion,
+    sets::{SearchSet, measure},
+};
+
+use crate::{PARSER, SERVER, indexed, project};
+
+fn found(index: &wb_search::CodeIndex, issue: &str, weights: &RankingWeights) -> Vec<String> {
+    let issue = IssueQuestion::new(issue, &SearchQuestion::new(""), weights);
+    let found = index.search_issue(&issue, weights, 10).unwrap();
+    found.into_iter().map(|found| format!("{}:{}", found.path, found.lines[0])).collect()
+}
+
+#[test]
+fn frames_of_a_trace_lead_to_their_lines() {
+    let long = "    let value = compute(value);\n".repeat(40);
+    let other = format!("pub fn first() {{\n{long}}}\n\npub fn second() {{\n{long}}}\n");
+    let folder = project(&[("src/parser.rs", PARSER), ("src/other.rs", &other), ("app/server.py", SERVER)]);
+    let (index, weights) = (indexed(folder.path()), RankingWeights::default());
+    let trace = "thread 'main' panicked at /home/me/work/src/other.rs:50:9:\nindex out of bounds\n";
+    assert_eq!(found(&index, trace, &weights)[0], "src/other.rs:44");
+    let python =
+        "Traceback (most recent call last):\n  File \"/srv/app/server.py\", line 4, in listen\nOSError: boom\n";
+    assert_eq!(found(&index, python, &weights)[0], "app/server.py:1");
+    // A name in code outweighs the words around it.
+    let named = "It does not work\n\nAfter the update of the server our `read_config` returns nothing.\n";
+    assert_eq!(found(&index, named, &weights)[0], "src/parser.rs:1");
+    assert_eq!(found(&index, "", &weights), Vec::<String>::new());
+    let mut only_docs = SearchQuestion::new("");
+    only_docs.below = "app".into();
+    let issue = IssueQuestion::new(trace, &only_docs, &weights);
+    assert_eq!(index.search_issue(&issue, &weights, 10).unwrap(), [], "a file that may not answer does not");
+}
+
+#[test]
+fn context_bench_counts_files_and_lines() {
+    let folder = project(&[
+        (
+            "contextbench-50.jsonl",
+            r#"{"id": "one", "original": "x", "repo": "a/b", "language": "rust", "base_commit": "0123456789", "query": "read_config fails\nports", "gold": [{"file": "src/parser.rs", "start": 1, "end": 8}, {"file": "gone.rs", "start": 1, "end": 2}]}
+{"id": "two", "original": "y", "repo": "c/d", "language": "rust", "base_commit": "0123456789", "query": "zebra", "gold": []}
+"#,
+        ),
+        ("corpora/a__b@01234567/src/parser.rs", PARSER),
+        ("corpora/a__b@01234567/app/server.py", SERVER),
+    ]);
+    let loaded = SearchSet::ContextBench.load(folder.path()).unwrap();
+    assert_eq!((loaded.questions.len(), loaded.left_out, loaded.questions[0].targets.len()), (1, 1, 1));
+    let index = indexed(&folder.path().join("corpora/a__b@01234567"));
+    let measured =
+        |weights: &RankingWeights| measure(&loaded, std::slice::from_ref(&index), weights, "").unwrap().metrics;
+    let own = measured(&RankingWeights::default());
+    assert_eq!((own["file_hit@1"].value, own["line_recall@8000"].value), (1.0, 1.0));
+    let weights = IssueWeights { title: 0.0, names: 0.0, prose: 1.0, ..IssueWeights::default() };
+    let prose = measured(&RankingWeights { issue: Some(weights), ..RankingWeights::default() });
+    assert_eq!(
+        (prose["file_hit@1"].value, prose["file_hit@5"].value, prose["line_recall@8000"].value),
+        (0.0, 0.0, 0.0)
+    );
+}
