@@ -106,7 +106,8 @@ pub fn status(place: &IndexPlace) -> Result<bool> {
 
 fn holds(index: &CodeIndex) -> String {
     let (files, units, bytes) = (index.n_readable(), index.units().len(), index.n_bytes() as f64 / 1e6);
-    format!("{}: {files} files, {units} units, {bytes:.1} MB", index.root().display())
+    let at = index.commit().map_or(String::new(), |commit| format!(" at {commit:.12}"));
+    format!("{}{at}: {files} files, {units} units, {bytes:.1} MB", index.root().display())
 }
 
 /// A question to a project, and the form of the answer.

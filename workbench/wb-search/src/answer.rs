@@ -61,6 +61,9 @@ pub struct AnswerRequest {
 pub struct SearchAnswer {
     /// The question.
     pub question: String,
+    /// The commit at which the project was indexed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Files of the index.
     pub files: usize,
     /// Units of the index.
@@ -94,6 +97,7 @@ impl SearchAnswer {
         };
         let mut answer = Self {
             question: question.text().to_owned(),
+            commit: index.commit().map(str::to_owned),
             files: index.n_readable(),
             units: index.units().len(),
             encoder: index.vectors().filter(|_| asked.has_vectors()).map(|it| it.encoder().opens.clone()),

@@ -19,7 +19,7 @@ use serde::{
 };
 use wb_code::{CodeLanguage, tree::VENDORED_FOLDERS};
 
-use crate::{Error, Result};
+use crate::{Error, Result, head_commit};
 
 /// Larger files are data, or written by programs.
 pub const MOST_BYTES: u64 = 1 << 20;
@@ -91,6 +91,8 @@ pub struct ProjectFile {
 pub struct FolderFiles {
     /// The folder.
     pub root: PathBuf,
+    /// The commit that it is at; none where it is in no repository.
+    pub commit: Option<String>,
     /// Its files, ordered by their paths.
     pub files: Vec<ProjectFile>,
     /// Numbers of files that are left aside, by reason.
@@ -104,7 +106,8 @@ impl FolderFiles {
             let what = format!("{} is not a folder, expected one with files to search", root.display());
             return Err(Error::failed(what).with_hint("wb index path/to/project"));
         }
-        let mut found = Self { root: root.to_owned(), files: Vec::new(), skipped: BTreeMap::new() };
+        let mut found =
+            Self { root: root.to_owned(), commit: head_commit(root), files: Vec::new(), skipped: BTreeMap::new() };
         let walk = WalkBuilder::new(root).require_git(false).follow_links(false).git_global(false).build();
         for entry in walk {
             let Ok(entry) = entry else {
@@ -141,6 +144,9 @@ impl FolderFiles {
         }
         open.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| "cannot be read")?;
         let text = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
+        if has_private_key(&text) {
+            return Err("has a private key");
+        }
         let lines = text.lines().count().max(1);
         if text.len() / lines > MOST_CHARS_A_LINE { Err("lines too long to read") } else { Ok(text) }
     }
@@ -180,6 +186,19 @@ fn is_secret(name: &str) -> bool {
         || ends.iter().any(|ending| name.ends_with(ending))
         || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".npmrc", ".pypirc", "credentials.json"]
             .contains(&name.as_str())
+}
+
+/// True for a text with a key as OpenSSL and OpenSSH write them: a line that opens it, and below it one of nothing but its
+/// digits. Code that names such a line has none.
+pub(crate) fn has_private_key(text: &str) -> bool {
+    let is_digits = |line: &&str| {
+        let bare = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ','));
+        bare.len() >= 40 && bare.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let opens = |line: &str| line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----");
+    let is_key = |at: usize| lines[at + 1..].iter().take(4).any(is_digits);
+    (0..lines.len()).any(|at| opens(lines[at]) && is_key(at))
 }
 
 /// Languages of code beyond those that data sets have, with the endings of their files.
@@ -254,6 +273,15 @@ fn role_of_code(path: &str, stem: &str, name: &str, text: &str) -> FileRole {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_private_key_is_known_by_its_digits() {
+        let digits = "MIIEpAIBAAKCAQEAx".repeat(4);
+        assert!(has_private_key(&format!("a\n-----BEGIN RSA PRIVATE KEY-----\n{digits}\n")));
+        assert!(has_private_key(&format!("KEY = \"\"\"-----BEGIN PRIVATE KEY-----\n  {digits}\n")));
+        assert!(!has_private_key("if line.startswith('-----BEGIN RSA PRIVATE KEY-----'):\n    return parse(line)\n"));
+        assert!(!has_private_key(&format!("-----BEGIN PUBLIC KEY-----\n{digits}\n")));
+    }
 
     #[test]
     fn roles_follow_from_paths_and_heads() {

@@ -5,6 +5,7 @@
 
 pub mod answer;
 mod bytes;
+mod commit;
 pub mod files;
 pub mod index;
 pub mod issue;
@@ -17,6 +18,7 @@ pub mod vectors;
 mod words;
 
 pub use answer::{AnswerRequest, SearchAnswer};
+pub use commit::head_commit;
 pub use files::{FileRole, FolderFiles};
 pub use index::{CodeIndex, build};
 pub use issue::{IssueQuestion, IssueWeights};

@@ -50,8 +50,11 @@ impl IndexPlace {
     ) -> Result<(CodeIndex, FolderFiles)> {
         let found = FolderFiles::of(&self.root)?;
         let before = if anew { None } else { self.read()? };
+        let is_current = |before: &CodeIndex, found: &FolderFiles| {
+            before.commit() == found.commit.as_deref() && Changes::between(before, found).is_empty()
+        };
         let (index, found) = match before {
-            Some(before) if Changes::between(&before, &found).is_empty() => return Ok((before, found)),
+            Some(before) if is_current(&before, &found) => return Ok((before, found)),
             Some(before) => (before.update(&found, progress)?, found),
             None => build(found, progress)?,
         };

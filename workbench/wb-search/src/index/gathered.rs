@@ -237,7 +237,7 @@ impl Gathered {
     }
 
     /// All of it as the sections of an index.
-    pub fn encode(self) -> Result<Sections> {
+    pub fn encode(self, commit: Option<&str>) -> Result<Sections> {
         let mut words = self.words.into_pairs();
         words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let sorted = words.iter_mut().map(|(word, postings)| {
@@ -248,7 +248,7 @@ impl Gathered {
         });
         let mut trigrams: Vec<(Trigram, FileList)> = self.trigrams.into_iter().collect();
         trigrams.sort_unstable_by_key(|(trigram, _)| *trigram);
-        layout::encode(&self.files, &self.units, sorted, &trigrams)
+        layout::encode(commit, &self.files, &self.units, sorted, &trigrams)
     }
 }
 

@@ -113,12 +113,14 @@ impl Sections {
 
 /// An index of these; words in their order. An error where words or postings take more than 4 GB.
 pub(super) fn encode<'a>(
+    commit: Option<&str>,
     files: &[IndexedFile],
     units: &[IndexedUnit],
     postings: impl Iterator<Item = (&'a str, Postings)>,
     trigrams: &[(Trigram, FileList)],
 ) -> Result<Sections> {
     let mut sections: [Writer; SECTIONS] = Default::default();
+    sections[0].text(commit.unwrap_or_default());
     sections[0].number(files.len() as u64);
     files.iter().for_each(|file| write_file(&mut sections[0], file));
     sections[1].number(units.len() as u64);
@@ -156,7 +158,9 @@ fn write_file(to: &mut Writer, file: &IndexedFile) {
     to.number(u64::from(file.units[1] - file.units[0]));
 }
 
-pub(super) fn read_files(mut from: Reader<'_>) -> Result<Vec<IndexedFile>> {
+/// The commit at which files were indexed, if there was one, and the files.
+pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<IndexedFile>)> {
+    let commit = Some(from.text()?.to_owned()).filter(|commit| !commit.is_empty());
     let n = from.number()?;
     let mut files = Vec::new();
     let mut unit = 0_u32;
@@ -169,7 +173,7 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<Vec<IndexedFile>> {
         files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
         unit = end;
     }
-    Ok(files)
+    Ok((commit, files))
 }
 
 fn write_unit(to: &mut Writer, IndexedUnit { unit, words, key, .. }: &IndexedUnit) {

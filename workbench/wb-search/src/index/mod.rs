@@ -81,6 +81,7 @@ pub(crate) struct Postings {
 #[derive(Debug, Clone)]
 pub struct CodeIndex {
     root: PathBuf,
+    commit: Option<String>,
     files: Vec<IndexedFile>,
     units: Vec<IndexedUnit>,
     mean_words: f32,
@@ -92,6 +93,11 @@ impl CodeIndex {
     /// The folder whose files these are.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The commit that the folder was at when it was indexed; none where it was in no repository.
+    pub fn commit(&self) -> Option<&str> {
+        self.commit.as_deref()
     }
 
     /// Its files in the order of their paths.
@@ -149,11 +155,11 @@ impl CodeIndex {
     }
 
     fn of_sections(sections: Sections, root: &Path) -> Result<Self> {
-        let files = layout::read_files(Reader(sections.files()))?;
+        let (commit, files) = layout::read_files(Reader(sections.files()))?;
         let units = layout::read_units(Reader(sections.units()), &files)?;
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
         let mean_words = words as f32 / units.len().max(1) as f32;
-        Ok(Self { root: root.to_owned(), files, units, mean_words, sections, vectors: None })
+        Ok(Self { root: root.to_owned(), commit, files, units, mean_words, sections, vectors: None })
     }
 
     /// A word's postings; none where it stands nowhere.

@@ -3,6 +3,8 @@
 mod file_list;
 mod trigrams;
 
+use std::fs;
+
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use rayon::prelude::*;
@@ -13,7 +15,11 @@ pub(crate) use file_list::FileList;
 use trigrams::Needed;
 pub(crate) use trigrams::{Trigram, TrigramFinder};
 
-use crate::{CodeIndex, Error, FileRole, FolderFiles, Result, SearchQuestion, answer::clean, files::language_and_role};
+use crate::{
+    CodeIndex, Error, FileRole, FolderFiles, Result, SearchQuestion,
+    answer::clean,
+    files::{has_private_key, language_and_role},
+};
 
 /// A regular expression, and the trigrams of files that may match it.
 #[derive(Debug, Clone)]
@@ -96,6 +102,13 @@ impl CodeIndex {
     ) -> Vec<MatchedLine> {
         let mut lines = Lines(Vec::new());
         if searcher.search_path(&pattern.matcher, self.root().join(path), &mut lines).is_err() {
+            return Vec::new();
+        }
+        // A file that was read has no key in it; one that was not may have.
+        let is_read = indexed.is_some_and(|at| self.files()[at].hash != [0; 2]);
+        let file = self.root().join(path);
+        let has_key = || fs::read(&file).is_ok_and(|bytes| has_private_key(&String::from_utf8_lossy(&bytes)));
+        if lines.0.is_empty() || !is_read && has_key() {
             return Vec::new();
         }
         let units = indexed.map_or(0..0, |at| self.files()[at].units[0] as usize..self.files()[at].units[1] as usize);

@@ -16,7 +16,7 @@ fn tried(bytes: &[u8], root: &std::path::Path) -> Result<(), wb_search::Error> {
     for question in ["read config file", "Server", "listen port", "x"] {
         index.search(&SearchQuestion::new(question), &RankingWeights::default(), 10)?;
     }
-    let found = FolderFiles { root: root.to_owned(), files: Vec::new(), skipped: BTreeMap::new() };
+    let found = FolderFiles { root: root.to_owned(), commit: None, files: Vec::new(), skipped: BTreeMap::new() };
     index.matching_lines(&found, &LINES, &SearchQuestion::new(""))?;
     Ok(())
 }

@@ -61,6 +61,22 @@ fn every_text_is_looked_into_as_it_is_now() {
 }
 
 #[test]
+fn keys_are_in_no_answer() {
+    let digits = "MIIEpAIBAAKCAQEAx".repeat(4);
+    let key = format!("# settings\nKEY = \"-----BEGIN RSA PRIVATE KEY-----\n{digits}\n\"\n");
+    let folder =
+        project(&[("settings.py", &key), ("deploy.unknown", &key), (".env", "PASSWORD=port\n"), ("a.py", SERVER)]);
+    let index = indexed(folder.path());
+    assert!(index.search(&SearchQuestion::new("settings key"), &RankingWeights::default(), 9).unwrap().is_empty());
+    for pattern in ["MIIEpAIB", "settings", "PASSWORD"] {
+        assert_eq!(lines(&index, pattern, &SearchQuestion::new("")), Vec::<String>::new(), "{pattern}");
+    }
+    // A file that came after the index was made.
+    write(folder.path(), "later.py", &key);
+    assert_eq!(lines(&index, "settings", &SearchQuestion::new("")), Vec::<String>::new());
+}
+
+#[test]
 fn a_pattern_narrows_a_question_down() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.rs", "fn read_config_again() {\n    other()\n}\n")]);
     let index = indexed(folder.path());

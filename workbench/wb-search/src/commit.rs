@@ -1,0 +1,80 @@
+//! The commit that a folder is at, read from git's own files: no git has to be there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The commit of the repository that a folder is in; `None` where it is in none, or has no commit yet.
+pub fn head_commit(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
+    let git = if git.is_dir() { git } else { linked(&git)? };
+    let head = read(&git.join("HEAD"))?;
+    let Some(name) = head.strip_prefix("ref: ") else { return is_commit(&head).then_some(head) };
+    // Branches of a second worktree lie with those of the first.
+    let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common));
+    let found = [&git, &common].into_iter().find_map(|folder| read(&folder.join(name)));
+    found.or_else(|| packed(&common, name)).filter(|commit| is_commit(commit))
+}
+
+/// The folder that a file `.git` of a worktree or a submodule leads to.
+fn linked(file: &Path) -> Option<PathBuf> {
+    let text = read(file)?;
+    let path = text.strip_prefix("gitdir: ")?;
+    Some(file.parent()?.join(path))
+}
+
+/// A branch among those that are kept in one file.
+fn packed(git: &Path, name: &str) -> Option<String> {
+    let text = fs::read_to_string(git.join("packed-refs")).ok()?;
+    let line = text.lines().find_map(|line| line.split_once(' ').filter(|(_, known)| *known == name));
+    line.map(|(commit, _)| commit.to_owned())
+}
+
+fn read(file: &Path) -> Option<String> {
+    fs::read_to_string(file).ok().map(|text| text.trim().to_owned())
+}
+
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(folder: &Path, arguments: &[&str]) -> String {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"];
+        let out = Command::new("git").args(who).args(arguments).current_dir(folder).output().unwrap();
+        assert!(out.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn commits_are_those_that_git_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("main");
+        fs::create_dir_all(root.join("src")).unwrap();
+        git(&root, &["init", "-q"]);
+        assert_eq!(head_commit(&root), None);
+        git(&root, &["commit", "-q", "--allow-empty", "-m", "one"]);
+        let one = git(&root, &["rev-parse", "HEAD"]);
+        assert_eq!(head_commit(&root.join("src")), Some(one.clone()));
+        git(&root, &["pack-refs", "--all"]);
+        assert_eq!(head_commit(&root), Some(one.clone()));
+        git(&root, &["worktree", "add", "-q", "-b", "other", "../second"]);
+        let second = folder.path().join("second");
+        assert_eq!(head_commit(&second), Some(one.clone()));
+        git(&second, &["commit", "-q", "--allow-empty", "-m", "two"]);
+        assert_eq!(head_commit(&second), Some(git(&second, &["rev-parse", "HEAD"])));
+        assert_eq!(head_commit(&root), Some(one.clone()));
+        git(&root, &["checkout", "-q", "--detach"]);
+        assert_eq!(head_commit(&root), Some(one));
+        // A branch's name leads out of the folder of git.
+        fs::write(root.join(".git/HEAD"), "ref: ../secret").unwrap();
+        fs::write(root.join("secret"), "password").unwrap();
+        assert_eq!(head_commit(&root), None);
+    }
+}
