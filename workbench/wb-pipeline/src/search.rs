@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_core::{EncoderPlace, EncoderRef, Progress, run_dir::write_json};
+use wb_core::{EncoderPlace, EncoderRef, Progress, fingerprint::Fingerprint, run_dir::write_json};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
     AnswerRequest, CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder, build,
@@ -78,12 +78,41 @@ fn open(reference: &EncoderRef, device: DeviceConfig) -> Result<(VectorEncoder, 
         EncoderPlace::Hub { .. } => reference.name(),
         _ => std::path::absolute(encoder::locate(reference)?)?.display().to_string(),
     };
-    Ok((VectorEncoder::of(&opens, &encoder), encoder))
+    Ok((VectorEncoder::of(&opens, stamp(&encoder::locate(reference)?)?, &encoder), encoder))
 }
 
-/// Opens the encoder that made vectors; it has changed where it is another by now.
+/// Names, sizes and times of a folder's files, in short.
+fn stamp(folder: &Path) -> Result<String> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        let listing = std::fs::read_dir(&folder).map_err(wb_core::Error::io("read", &folder))?;
+        for path in listing.filter_map(|entry| Some(entry.ok()?.path())) {
+            // A file of the hub's cache is a link to one that never changes.
+            match std::fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => folders.push(path),
+                Ok(metadata) => {
+                    files.push(format!("{} {} {:?}", path.display(), metadata.len(), metadata.modified().ok()))
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    files.sort_unstable();
+    Ok(Fingerprint::of_bytes(files.join("\n").as_bytes()).short().to_owned())
+}
+
+/// Opens the encoder that made vectors; it has changed where it is another by now. One whose files are as they were is not
+/// looked at more closely, which would take longer than a question does.
 fn reopen(kept: &VectorEncoder) -> Result<(VectorEncoder, BiEncoder)> {
-    open(&kept.opens.as_str().into(), DeviceConfig::Cpu).map_err(|error| {
+    let reference: EncoderRef = kept.opens.as_str().into();
+    let again = || {
+        if encoder::locate(&reference).and_then(|folder| stamp(&folder)).ok().as_ref() != Some(&kept.stamp) {
+            return open(&reference, DeviceConfig::Cpu);
+        }
+        let opening = Opening { device: DeviceConfig::Cpu, ..Opening::default() };
+        Ok((kept.clone(), encoder::open(&reference, session::runs(), opening)?.0))
+    };
+    again().map_err(|error| {
         let what = format!("the vectors of this index were made by {}: {error:#}", kept.opens);
         wb_core::Error::failed(what).with_hint("`wb index --words` does without, `--encoder` takes another one").into()
     })
@@ -102,6 +131,33 @@ pub fn status(place: &IndexPlace) -> Result<bool> {
         output::note(format!("vectors by {}; {missing} units have none", vectors.encoder().opens));
     }
     Ok(stale.is_empty() && missing.unwrap_or(0) == 0)
+}
+
+/// Reads all of an index and its vectors, as an answer would; an error names what is damaged.
+pub fn verify(place: &IndexPlace) -> Result<bool> {
+    let Some(mut index) = place.read()? else { return status(place) };
+    let (words, trigrams) = index.verify()?;
+    output::line(format!("{}; whole: {words} words, {trigrams} trigrams", holds(&index)));
+    if let Some(vectors) = place.read_vectors()? {
+        let missing = index.set_vectors(&vectors);
+        output::line(format!(
+            "{} vectors by {}; whole, {missing} units have none",
+            vectors.len(),
+            vectors.encoder().opens
+        ));
+    }
+    Ok(true)
+}
+
+/// Puts the files together in which the vectors of an index's encoder are kept for all projects.
+pub fn compact(place: &IndexPlace) -> Result<bool> {
+    let Some(vectors) = place.read_vectors()? else {
+        output::line(format!("{}: no vectors, nothing to put together", place.root.display()));
+        return Ok(true);
+    };
+    let (before, after) = vector_store(vectors.encoder().clone())?.compact()?;
+    output::line(format!("vectors by {}: {before} files before, {after} now", vectors.encoder().opens));
+    Ok(true)
 }
 
 fn holds(index: &CodeIndex) -> String {
@@ -199,6 +255,9 @@ pub fn bench(
         rows.push(measure(&loaded, &indexes, &weights, &format!("wb search, {}", made_by.opens))?);
     }
     output::line(format!("{set}: {} questions, {} repositories", loaded.questions.len(), loaded.repositories.len()));
+    if set == SearchSet::Own {
+        output::note("these questions are made of their answers, which flatters: a stranger's are harder");
+    }
     if loaded.left_out > 0 {
         output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
     }

@@ -36,9 +36,10 @@ impl IndexPlace {
         Ok(Self { root, file })
     }
 
-    /// The index as it is kept; `None` where there is none yet.
+    /// The index as it is kept; `None` where there is none yet, or one of another version.
     pub fn read(&self) -> Result<Option<CodeIndex>> {
-        self.file.is_file().then(|| CodeIndex::read(&self.file, &self.root)).transpose()
+        let is_there = self.file.is_file() && !CodeIndex::is_of_another_version(&self.file);
+        is_there.then(|| CodeIndex::read(&self.file, &self.root)).transpose()
     }
 
     /// Brings the index up to date and keeps it: from the one before, or `anew`. Gives the files too, with what was left
@@ -72,7 +73,8 @@ impl IndexPlace {
     /// The index's vectors as they are kept; `None` where there are none.
     pub fn read_vectors(&self) -> Result<Option<UnitVectors>> {
         let file = self.vectors_file();
-        file.is_file().then(|| UnitVectors::read(&file)).transpose()
+        let is_there = file.is_file() && !UnitVectors::is_of_another_version(&file);
+        is_there.then(|| UnitVectors::read(&file)).transpose()
     }
 
     /// Gives an index its vectors and keeps them; those that are known are not made again, `anew` or not: an encoder says the

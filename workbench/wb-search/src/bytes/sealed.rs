@@ -3,7 +3,7 @@
 //! Eight bytes of magic, the last two of them the version; the lengths of the sections as 8 bytes each; the sections; 32
 //! bytes of BLAKE3 of all before. Numbers are in little endian.
 
-use std::ops::Range;
+use std::{fs::File, io::Read, ops::Range, path::Path};
 
 use super::{damaged, unusable};
 use crate::Result;
@@ -54,6 +54,13 @@ impl<const N: usize> Sealed<N> {
             from = to;
         }
         if from == body { Ok(Self { bytes, places }) } else { Err(damaged()) }
+    }
+
+    /// True for a file that another version of this program wrote.
+    pub fn is_of_another_version(magic: &Magic, path: &Path) -> bool {
+        let mut head = [0; size_of::<Magic>()];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+        read.is_ok() && head[..6] == magic[..6] && head != *magic
     }
 
     fn body(magic: &Magic, bytes: &[u8]) -> Result<usize> {

@@ -2,7 +2,7 @@
 //! the ends of their files (4 bytes each), files of trigrams. Inside of files, units and postings numbers have seven bits a
 //! byte.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, path::Path};
 
 use super::{Counts, IndexedFile, IndexedUnit, Postings};
 use crate::{
@@ -25,6 +25,10 @@ impl Sections {
         let sealed = Sealed::open(&MAGIC, bytes)?;
         let whole = [2, 5].iter().all(|section| sealed.section(*section).len().is_multiple_of(8));
         if whole { Ok(Self(sealed)) } else { Err(damaged()) }
+    }
+
+    pub(super) fn is_of_another_version(path: &Path) -> bool {
+        Sealed::<SECTIONS>::is_of_another_version(&MAGIC, path)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

@@ -144,6 +144,11 @@ impl CodeIndex {
         checked.map_err(|error| error.within(format!("cannot use {}", path.display())))
     }
 
+    /// True for an index that another version of this program wrote, which is made anew.
+    pub(crate) fn is_of_another_version(path: &Path) -> bool {
+        Sections::is_of_another_version(path)
+    }
+
     /// Writes it, in place of one that is there.
     pub fn write(&self, path: &Path) -> Result<()> {
         atomic::write(path, self.sections.bytes())
@@ -188,6 +193,13 @@ impl CodeIndex {
             let (word, bytes) = self.sections.word(at)?;
             Ok((word, layout::read_postings(Reader(bytes), self.units.len(), self.files.len())?))
         })
+    }
+
+    /// Reads every word and every trigram with all that they point to; their numbers.
+    pub fn verify(&self) -> Result<(usize, usize)> {
+        self.all_postings().try_for_each(|found| found.map(drop))?;
+        self.all_trigrams().try_for_each(|found| found.map(drop))?;
+        Ok((self.sections.n_words(), self.sections.n_trigrams()))
     }
 
     /// Files that are not as they were when they were indexed, by their size and time.

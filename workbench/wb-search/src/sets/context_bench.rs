@@ -52,8 +52,13 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     files.sort();
     let corpora = folder.join("corpora");
-    let mut set =
-        LoadedSet { set: SearchSet::ContextBench, repositories: Vec::new(), questions: Vec::new(), left_out: 0 };
+    let mut set = LoadedSet {
+        set: SearchSet::ContextBench,
+        repositories: Vec::new(),
+        questions: Vec::new(),
+        left_out: 0,
+        copy: None,
+    };
     for path in files {
         let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -59,5 +59,5 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             }
         }));
     }
-    Ok(LoadedSet { set: SearchSet::Cqs, repositories, questions, left_out: 0 })
+    Ok(LoadedSet { set: SearchSet::Cqs, repositories, questions, left_out: 0, copy: None })
 }

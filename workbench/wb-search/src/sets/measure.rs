@@ -158,6 +158,14 @@ fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[
                 }
             }
         }
+        SearchSet::Own => {
+            let rank = first(&any);
+            for k in [1, 5, 10] {
+                let name = if k == 1 { "p@1".to_owned() } else { format!("r@{k}") };
+                put(&format!("{}_{name}", question.category), yes(rank.is_some_and(|at| at < k)));
+            }
+            put(&format!("{}_mrr", question.category), rank.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)));
+        }
         SearchSet::ContextBench => {
             let mut files: Vec<&str> = Vec::new();
             for FoundUnit { path, .. } in found.iter().filter(|_| !question.targets.is_empty()) {

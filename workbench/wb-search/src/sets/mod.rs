@@ -5,6 +5,7 @@
 mod context_bench;
 mod cqs;
 mod measure;
+mod own;
 mod semble;
 mod swe_qa;
 mod tune;
@@ -13,10 +14,12 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
 pub use measure::{Measured, MetricValue, QuestionValues, measure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tempfile::TempDir;
 pub use tune::{IndexedSet, tune, worth};
 use wb_core::Encoder;
 
@@ -35,11 +38,13 @@ pub enum SearchSet {
     /// ContextBench (arXiv 2602.05892): issues, gold are the files and lines that people found to be needed.
     #[serde(rename = "contextbench")]
     ContextBench,
+    /// Questions made out of a repository itself.
+    Own,
 }
 
 impl SearchSet {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench];
+    pub const ALL: [Self; 5] = [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench, Self::Own];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -48,6 +53,7 @@ impl SearchSet {
             Self::SweQa => "swe-qa",
             Self::Cqs => "cqs",
             Self::ContextBench => "contextbench",
+            Self::Own => "own",
         }
     }
 
@@ -67,6 +73,7 @@ impl SearchSet {
             Self::SweQa => swe_qa::load(folder),
             Self::Cqs => cqs::load(folder),
             Self::ContextBench => context_bench::load(folder),
+            Self::Own => own::load(folder),
         }
     }
 }
@@ -97,6 +104,8 @@ pub struct LoadedSet {
     pub questions: Vec<SetQuestion>,
     /// Questions that are not asked: their repository is not there, or none of their gold is in it.
     pub left_out: usize,
+    /// A copy of the repository that is searched, where the set makes one.
+    pub copy: Option<Arc<TempDir>>,
 }
 
 impl LoadedSet {

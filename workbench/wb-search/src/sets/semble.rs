@@ -48,7 +48,8 @@ impl<'de> Deserialize<'de> for Place {
 
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     let listed: Vec<Listed> = read_json(&folder.join("repos.json"))?;
-    let mut set = LoadedSet { set: SearchSet::Semble, repositories: Vec::new(), questions: Vec::new(), left_out: 0 };
+    let mut set =
+        LoadedSet { set: SearchSet::Semble, repositories: Vec::new(), questions: Vec::new(), left_out: 0, copy: None };
     for Listed { name, language, benchmark_root } in listed {
         let annotations = folder.join("annotations").join(format!("{name}.json"));
         let root = folder.join("corpora").join(&name).join(benchmark_root.unwrap_or_default());

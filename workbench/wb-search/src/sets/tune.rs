@@ -44,6 +44,7 @@ pub fn worth(measured: &Measured) -> f64 {
         SearchSet::Semble => &["ndcg@10", "p@1"],
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
         SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],
+        SearchSet::Own => &["docstring_mrr", "symbol_mrr", "commit_mrr"],
         SearchSet::ContextBench => &["file_hit@1", "file_hit@5", "file_hit@10", "line_recall@8000"],
     };
     names.iter().map(|name| measured.metrics.get(*name).map_or(0.0, |found| found.value)).sum::<f64>()

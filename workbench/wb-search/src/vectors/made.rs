@@ -55,7 +55,7 @@ pub fn embed(
         (0..made.len()).for_each(|at| all.push_from(&made, at));
         done += texts.len();
     }
-    store.gather()?;
+    store.gather_many()?;
     Ok((all.ordered(index).0, done))
 }
 

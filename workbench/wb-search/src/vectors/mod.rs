@@ -32,12 +32,14 @@ pub struct VectorEncoder {
     pub fingerprint: Fingerprint,
     /// Length of a vector.
     pub dim: usize,
+    /// Names, sizes and times of its files, by which it is known again without reading all of it; empty where it has none.
+    pub stamp: String,
 }
 
 impl VectorEncoder {
-    /// An encoder that is open; `opens` is its name as it was typed.
-    pub fn of(opens: &str, encoder: &dyn Encoder) -> Self {
-        Self { opens: opens.to_owned(), fingerprint: encoder.fingerprint(), dim: encoder.dim() }
+    /// An encoder that is open, by its name as it was typed and the stamp of its files.
+    pub fn of(opens: &str, stamp: String, encoder: &dyn Encoder) -> Self {
+        Self { opens: opens.to_owned(), fingerprint: encoder.fingerprint(), dim: encoder.dim(), stamp }
     }
 }
 
@@ -128,6 +130,11 @@ impl UnitVectors {
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
         Self::decode(bytes).map_err(|error| error.within(format!("cannot use {}", path.display())))
+    }
+
+    /// True for vectors that another version of this program wrote, which are made anew.
+    pub(crate) fn is_of_another_version(path: &Path) -> bool {
+        Sealed::<4>::is_of_another_version(&MAGIC, path)
     }
 
     /// Writes them, in place of a file that is there.

@@ -64,10 +64,21 @@ impl VectorStore {
         wb_core::atomic::write(&self.folder.join(name.short()), sealed.bytes())
     }
 
+    /// Puts all files together, each vector once; their number before and after.
+    pub fn compact(&self) -> Result<(usize, usize)> {
+        let before = self.files()?.len();
+        self.gather(1)?;
+        Ok((before, self.files()?.len()))
+    }
+
     /// Puts the files together, where they are many.
-    pub(super) fn gather(&self) -> Result<()> {
+    pub(super) fn gather_many(&self) -> Result<()> {
+        self.gather(MOST_FILES)
+    }
+
+    fn gather(&self, most: usize) -> Result<()> {
         let files = self.files()?;
-        if files.len() <= MOST_FILES {
+        if files.len() <= most {
             return Ok(());
         }
         let (mut all, mut seen) = (UnitVectors::empty(self.encoder.clone()), HashSet::new());

@@ -95,7 +95,8 @@ fn hostile_vectors_do_not_crash() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
     let mut index = indexed(folder.path());
     let fingerprint = wb_core::fingerprint::Fingerprint::of_bytes(b"an encoder");
-    let mut vectors = UnitVectors::empty(VectorEncoder { opens: "an encoder".into(), fingerprint, dim: 3 });
+    let mut vectors =
+        UnitVectors::empty(VectorEncoder { opens: "an encoder".into(), fingerprint, dim: 3, stamp: String::new() });
     index.units().iter().for_each(|unit| vectors.push(unit.key, &[0.6, 0.0, -0.8]));
     let file = folder.path().join("mutated");
     vectors.write(&file).unwrap();

@@ -48,6 +48,17 @@ fn what_has_no_text_is_not_new_each_time() {
 }
 
 #[test]
+fn an_index_of_another_version_is_made_anew() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let place = IndexPlace::of(folder.path(), Some(folder.path().join(".wb/index"))).unwrap();
+    write(folder.path(), ".wb/index", "wbcode\0\u{1}and more");
+    write(folder.path(), ".wb/index.vectors", "wbvecs\0\0and more");
+    assert!(place.read().unwrap().is_none() && place.read_vectors().unwrap().is_none());
+    assert_eq!(place.bring_up(false, &mut |_| {}).unwrap().0.files().len(), 1);
+    assert!(place.read().unwrap().is_some());
+}
+
+#[test]
 fn several_processes_may_index_one_project_at_once() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
     let kept = tempfile::tempdir().unwrap();

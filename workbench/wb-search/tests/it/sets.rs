@@ -4,10 +4,10 @@ use std::path::Path;
 
 use wb_search::{
     CodeIndex, FolderFiles, RankingWeights, build,
-    sets::{LoadedSet, Measured, SearchSet, measure, tune, worth},
+    sets::{LoadedSet, Measured, SearchSet, Target, measure, tune, worth},
 };
 
-use crate::{project, write};
+use crate::{PARSER, project, write};
 
 fn indexes(set: &LoadedSet) -> Vec<CodeIndex> {
     let indexed = set.repositories.iter().map(|one| build(FolderFiles::of(&one.root).unwrap(), &mut |_| {}).unwrap().0);
@@ -54,6 +54,48 @@ fn sembles_headline_is_a_mean_of_languages_of_repositories() {
     assert!((found.metrics["p@1"].value - (0.5 + 1.0) / 2.0 / 2.0).abs() < 1e-12);
     assert!((found.metrics["ndcg@10"].value - 0.5).abs() < 1e-12);
     assert_eq!(found.questions[0].category, "symbol");
+}
+
+#[test]
+fn own_questions_have_their_answers_without_the_documentation() {
+    let python = "class Store:\n    def load(self, path):\n        \"\"\"Reads all records of a store.\n\n        More.\n        \"\"\"\n        return open(path)\n";
+    let folder = project(&[
+        ("src/parser.rs", PARSER),
+        ("app/store.py", python),
+        ("tests/test_a.py", "def test_a():\n    pass\n"),
+    ]);
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+        let done = std::process::Command::new("git").args(who).args(arguments).current_dir(folder.path()).status();
+        assert!(done.unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "Parser and store of the first day"]);
+    let set = SearchSet::Own.load(folder.path()).unwrap();
+    let root = &set.repositories[0].root;
+    let of = |kind: &str| -> Vec<(&str, Vec<Target>)> {
+        let of_kind = set.questions.iter().filter(|question| question.category == kind);
+        of_kind.map(|question| (question.text.as_str(), question.targets.clone())).collect()
+    };
+    let at = |path: &str, lines: [u32; 2]| vec![Target { path: path.into(), lines: Some(lines) }];
+    assert_eq!(
+        of("docstring"),
+        [
+            ("Reads all records of a store", at("app/store.py", [2, 3])),
+            ("Reads a configuration file", at("src/parser.rs", [1, 3])),
+            ("Writes logs to the disk", at("src/parser.rs", [5, 7])),
+        ]
+    );
+    let searched = std::fs::read_to_string(root.join("app/store.py")).unwrap();
+    assert_eq!(searched, "class Store:\n    def load(self, path):\n        return open(path)\n");
+    assert!(!std::fs::read_to_string(root.join("src/parser.rs")).unwrap().contains("Writes logs"));
+    let names: Vec<&str> = of("symbol").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["Store", "load", "read_config", "write_log"]);
+    let changed = of("commit");
+    assert_eq!((changed.len(), changed[0].0, changed[0].1.len()), (1, "Parser and store of the first day", 2));
+    let measured = measure(&set, &indexes(&set), &RankingWeights::default(), "").unwrap();
+    assert_eq!((measured.metrics["symbol_p@1"].value, measured.metrics["commit_mrr"].value), (1.0, 1.0));
 }
 
 #[test]

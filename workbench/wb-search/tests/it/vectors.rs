@@ -30,7 +30,7 @@ impl ByMeaning {
     }
 
     fn made_by(&self) -> VectorEncoder {
-        VectorEncoder::of("by-meaning", self)
+        VectorEncoder::of("by-meaning", String::new(), self)
     }
 }
 

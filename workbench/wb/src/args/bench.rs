@@ -60,7 +60,8 @@ pub struct Bench {
     /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100]
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
-    /// The set of questions of `search`: semble, swe-qa, cqs.
+    /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, or own, made of
+    /// the repository that --dataset is.
     #[arg(long, value_name = "SET")]
     pub set: Option<SearchSet>,
     /// Text to embed of documents that a language model annotated: code, annotation, both, concat.

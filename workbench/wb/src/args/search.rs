@@ -31,6 +31,12 @@ pub struct IndexArguments {
     /// Changes nothing: says what the index has, and what has changed since.
     #[arg(long, conflicts_with_all = ["anew", "encoder", "words"])]
     pub status: bool,
+    /// Changes nothing: reads all of the index and its vectors, and says whether they are whole.
+    #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "status"])]
+    pub verify: bool,
+    /// Puts the files together in which the encoder's vectors are kept for all projects.
+    #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "status", "verify"])]
+    pub compact: bool,
 }
 
 /// A question to a project.

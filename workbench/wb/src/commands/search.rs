@@ -15,9 +15,15 @@ const ANSWERS: usize = 10;
 
 /// `wb index`
 pub fn index(arguments: args::IndexArguments) -> Result<End> {
-    let place = IndexPlace::of(&arguments.folder, arguments.index)?;
-    if arguments.status {
-        return Ok(if search::status(&place)? { End::Done } else { End::Refused });
+    let place = IndexPlace::of(&arguments.folder, arguments.index.clone())?;
+    let looks = match &arguments {
+        args::IndexArguments { status: true, .. } => Some(search::status(&place)?),
+        args::IndexArguments { verify: true, .. } => Some(search::verify(&place)?),
+        args::IndexArguments { compact: true, .. } => Some(search::compact(&place)?),
+        _ => None,
+    };
+    if let Some(is_well) = looks {
+        return Ok(if is_well { End::Done } else { End::Refused });
     }
     let encoder = match arguments.encoder {
         Some(name) => IndexEncoder::Named(name.as_str().into(), arguments.device),

@@ -47,6 +47,12 @@ fn vectors_of_an_encoder_are_made_once_and_asked_until_they_are_forgotten() {
     sandbox.write("project/src/new.go", "package a\n\n// Fails jobs.\nfunc fail() {}\n");
     assert!(asked(&["--fresh"]).contains("src/new.go"));
     assert!(wb(&["index", "project", "--status"]).contains("/bert; 0 units have none"));
+    let whole = wb(&["index", "project", "--verify"]);
+    assert!(
+        whole.contains("3 files, 3 units") && whole.contains("out: 3 vectors by ") && whole.contains("whole"),
+        "{whole}"
+    );
+    assert!(wb(&["index", "project", "--compact"]).contains(": 2 files before, 1 now"));
     // Another encoder at the same place, then none.
     sandbox.write("bert/config_sentence_transformers.json", r#"{"prompts": {"query": "other: "}}"#);
     assert!(asked(&[]).contains("/bert has changed since it made this index's vectors; `wb index` asks it again"));
@@ -72,6 +78,6 @@ fn what_cannot_be_searched_says_what_to_do() {
     assert!(
         sandbox.wb(&["search", "x", "--project", "nowhere"]).starts_with("exit 2\nerr: error: cannot read nowhere")
     );
-    let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs";
+    let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs, contextbench, own";
     assert!(sandbox.wb(&["bench", "search", "--dataset", "project"]).contains(told));
 }

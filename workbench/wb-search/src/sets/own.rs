@@ -1,0 +1,167 @@
+//! Questions made out of a repository itself, drawn by a seed: a function by its doc comment, which is taken out of what is
+//! searched; a definition by its name; the files of a change by the first line of its commit.
+//!
+//! Such questions flatter: they share words with their answers as a stranger's questions do not.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+    process::Command,
+    sync::Arc,
+};
+
+use tempfile::TempDir;
+use wb_code::{Language, anchor_prose, documented_functions, items};
+use wb_core::Seed;
+
+use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
+use crate::{Error, FileRole, FolderFiles, Result, files::language_and_role};
+
+/// Questions of each kind at most.
+const MOST: usize = 150;
+/// Characters of a question at most.
+const MOST_CHARS: usize = 200;
+/// Commits that are looked at.
+const COMMITS: &str = "2000";
+/// Files of a change at most.
+const CHANGED: usize = 3;
+
+pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
+    let found = FolderFiles::of(folder)?;
+    let copy = TempDir::new().map_err(Error::io("make a copy in", &std::env::temp_dir()))?;
+    let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let root = copy.path().join(name.as_deref().unwrap_or("repository"));
+    let mut sources = Vec::new();
+    for file in &found.files {
+        let Ok(text) = found.read(file) else { continue };
+        let place = root.join(&file.path);
+        fs::create_dir_all(place.parent().unwrap_or(&root)).map_err(Error::io("create", &place))?;
+        fs::write(&place, &text).map_err(Error::io("write", &place))?;
+        let Some((language, FileRole::Source)) = language_and_role(&file.path, &text) else { continue };
+        sources.extend(Language::named(language).map(|language| Source { path: file.path.clone(), language, text }));
+    }
+    let mut questions = by_documentation(&mut sources, &root)?;
+    questions.extend(by_name(&sources));
+    questions.extend(by_commit(folder, &sources));
+    if questions.is_empty() {
+        let what = format!("{} has no documented function, no name and no commit to ask for", folder.display());
+        return Err(Error::failed(what).with_hint("`--dataset` is the folder of a repository"));
+    }
+    let repositories = vec![repository(name.as_deref().unwrap_or("repository"), "", root)?];
+    Ok(LoadedSet { set: SearchSet::Own, repositories, questions, left_out: 0, copy: Some(Arc::new(copy)) })
+}
+
+/// A file of code.
+struct Source {
+    path: String,
+    language: Language,
+    text: String,
+}
+
+/// Some of a number of things, in their order.
+fn drawn<T>(purpose: &str, all: Vec<T>) -> Vec<T> {
+    let mut chosen = Seed::default().permutation_at(purpose, 0, all.len());
+    chosen.truncate(MOST);
+    chosen.sort_unstable();
+    let mut all: Vec<Option<T>> = all.into_iter().map(Some).collect();
+    chosen.into_iter().filter_map(|at| all[at].take()).collect()
+}
+
+fn question(kind: &str, number: usize, text: String, targets: Vec<Target>) -> SetQuestion {
+    let (id, primary) = (format!("{kind}:{number}"), targets.len());
+    SetQuestion { id, text, asked: None, repository: 0, category: kind.to_owned(), targets, primary }
+}
+
+/// A documented function: what is asked, the lines that are taken out, and what stands there then.
+struct Documented {
+    source: usize,
+    lines: [u32; 2],
+    asked: String,
+    code: String,
+}
+
+/// Functions by their documentation, which goes out of the sources and of the copy.
+fn by_documentation(sources: &mut [Source], root: &Path) -> Result<Vec<SetQuestion>> {
+    let mut all = Vec::new();
+    for (at, Source { language, text, .. }) in sources.iter().enumerate() {
+        let heads: HashMap<u32, u32> =
+            items(text, *language).unwrap_or_default().iter().map(|item| (item.lines[1], item.lines[0])).collect();
+        for function in documented_functions(text, *language) {
+            let asked = anchor_prose(&function.doc, *language, MOST_CHARS);
+            let [code, last] = function.lines;
+            let first = heads.get(&last).map_or(code, |first| code.min(*first));
+            // A sentence, and not more: whoever searches does not write a page.
+            let asked = asked.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
+            if asked.split_whitespace().count() >= 4 {
+                all.push(Documented { source: at, lines: [first, last], asked, code: function.code });
+            }
+        }
+    }
+    let mut by_file: BTreeMap<usize, Vec<Documented>> = BTreeMap::new();
+    drawn("own documentation", all).into_iter().for_each(|one| by_file.entry(one.source).or_default().push(one));
+    let mut questions = Vec::new();
+    for (at, mut functions) in by_file {
+        functions.sort_by_key(|function| function.lines);
+        let source = &mut sources[at];
+        let before: Vec<&str> = source.text.lines().collect();
+        let (mut after, mut next): (Vec<String>, u32) = (Vec::new(), 1);
+        for Documented { lines: [first, last], asked, code, .. } in functions {
+            if first < next {
+                // It stands inside of one before.
+                continue;
+            }
+            let indentation = |line: &str| line.len() - line.trim_start().len();
+            let margin = &before[first as usize - 1][..indentation(before[first as usize - 1])];
+            after.extend(before[next as usize - 1..first as usize - 1].iter().map(|line| (*line).to_owned()));
+            let begin = after.len() as u32 + 1;
+            after.extend(code.lines().map(|line| format!("{margin}{line}")));
+            let target = Target { path: source.path.clone(), lines: Some([begin, after.len() as u32]) };
+            questions.push(question("docstring", questions.len(), asked, vec![target]));
+            next = last + 1;
+        }
+        after.extend(before[next as usize - 1..].iter().map(|line| (*line).to_owned()));
+        source.text = after.join("\n") + "\n";
+        let place = root.join(&source.path);
+        fs::write(&place, &source.text).map_err(Error::io("write", &place))?;
+    }
+    Ok(questions)
+}
+
+/// Definitions by names that are defined once.
+fn by_name(sources: &[Source]) -> Vec<SetQuestion> {
+    let mut places: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    for Source { path, language, text } in sources {
+        for item in items(text, *language).unwrap_or_default() {
+            let target = Target { path: path.clone(), lines: Some([item.code_line, item.code_line]) };
+            places.entry(item.name).or_default().push(target);
+        }
+    }
+    let once = places.into_iter().filter(|(name, places)| places.len() == 1 && name.len() > 3).collect();
+    let drawn = drawn("own names", once).into_iter().enumerate();
+    drawn.map(|(number, (name, targets))| question("symbol", number, name, targets)).collect()
+}
+
+/// Files of changes by the first lines of their commits; none where there is no git, or no history.
+fn by_commit(folder: &Path, sources: &[Source]) -> Vec<SetQuestion> {
+    let git = Command::new("git")
+        .args(["-C", &folder.display().to_string(), "log", "--no-merges", "--relative", "--name-only"])
+        .args(["--format=%x01%s", "-n", COMMITS])
+        .output();
+    let Some(log) = git.ok().filter(|git| git.status.success()) else { return Vec::new() };
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    let mut all = Vec::new();
+    for commit in log.split('\u{1}').skip(1) {
+        let mut lines = commit.lines().filter(|line| !line.is_empty());
+        let Some(subject) = lines.next() else { continue };
+        let files: Vec<&str> = lines.collect();
+        let is_there = |path: &&&str| sources.iter().any(|source| source.path == **path);
+        let targets: Vec<Target> =
+            files.iter().filter(is_there).map(|path| Target { path: (*path).to_owned(), lines: None }).collect();
+        if (1..=CHANGED).contains(&targets.len()) && subject.split_whitespace().count() >= 4 {
+            all.push((subject.to_owned(), targets));
+        }
+    }
+    let drawn = drawn("own commits", all).into_iter().enumerate();
+    drawn.map(|(number, (subject, targets))| question("commit", number, subject, targets)).collect()
+}
