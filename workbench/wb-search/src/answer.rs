@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     CodeIndex, FolderFiles, FoundUnit, IssueQuestion, LinePattern, RankingWeights, Result, SearchQuestion,
-    index::Changes, patterns::MatchedLine,
+    files::language_and_role, index::Changes, patterns::MatchedLine,
 };
 
 /// Characters of a token, where a budget is kept.
@@ -101,7 +101,8 @@ impl SearchAnswer {
             files: index.n_readable(),
             units: index.units().len(),
             encoder: index.vectors().filter(|_| asked.has_vectors()).map(|it| it.encoder().opens.clone()),
-            stale: changed.into_iter().chain(gone).collect(),
+            // What no question finds is not missed; patterns look at every file as it is.
+            stale: changed.into_iter().chain(gone).filter(|path| language_and_role(path, "").is_some()).collect(),
             answers: Vec::new(),
             lines: Vec::new(),
             empty: None,

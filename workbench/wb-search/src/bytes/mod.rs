@@ -56,6 +56,11 @@ impl<'a> Reader<'a> {
         u32::try_from(number).ok().filter(|_| number < limit).ok_or_else(damaged)
     }
 
+    /// A number of a smaller type.
+    pub fn count<T: TryFrom<u64>>(&mut self) -> Result<T> {
+        T::try_from(self.number()?).map_err(|_| damaged())
+    }
+
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(n).ok_or_else(damaged)?;
         self.0 = rest;

@@ -17,6 +17,8 @@ use crate::{
 
 /// Files that one thread reads at a time.
 const TOGETHER: usize = 64;
+/// Parts of so many files that each thread has of a wave.
+const PARTS: usize = 4;
 
 /// Files that differ between an index and its folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,30 +85,33 @@ fn read(
     progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<(Gathered, Vec<&'static str>)> {
     let done = Mutex::new((0, progress));
-    let parts: Vec<(Gathered, Vec<&'static str>)> = files
-        .par_chunks(TOGETHER)
-        .map(|files_of_part| {
-            let (mut gathered, mut skipped, mut trigrams) = (Gathered::default(), Vec::new(), TrigramFinder::new());
-            for file in files_of_part {
-                match found.read(file) {
-                    Ok(text) => gathered.add(file, &text, &mut trigrams),
-                    Err(reason) => {
-                        gathered.leave_aside(file);
-                        skipped.push(reason);
+    let mut all = (Gathered::default(), Vec::new());
+    // A wave after the other: what parts have of words and trigrams would add up to several times the index.
+    for wave in files.chunks(TOGETHER * PARTS * rayon::current_num_threads()) {
+        let parts: Vec<(Gathered, Vec<&'static str>)> = wave
+            .par_chunks(TOGETHER)
+            .map(|files_of_part| {
+                let (mut gathered, mut skipped, mut trigrams) = (Gathered::default(), Vec::new(), TrigramFinder::new());
+                for file in files_of_part {
+                    match found.read(file) {
+                        Ok(text) => gathered.add(file, &text, &mut trigrams),
+                        Err(reason) => {
+                            gathered.leave_aside(file);
+                            skipped.push(reason);
+                        }
                     }
                 }
-            }
-            let mut told = done.lock().unwrap_or_else(PoisonError::into_inner);
-            told.0 += files_of_part.len();
-            let now = Progress::new("indexing files", told.0, files.len());
-            (told.1)(now);
-            (gathered, skipped)
-        })
-        .collect();
-    let mut all = (Gathered::default(), Vec::new());
-    for (gathered, skipped) in parts {
-        all.0.append(gathered)?;
-        all.1.extend(skipped);
+                let mut told = done.lock().unwrap_or_else(PoisonError::into_inner);
+                told.0 += files_of_part.len();
+                let now = Progress::new("indexing files", told.0, files.len());
+                (told.1)(now);
+                (gathered, skipped)
+            })
+            .collect();
+        for (gathered, skipped) in parts {
+            all.0.append(gathered)?;
+            all.1.extend(skipped);
+        }
     }
     Ok(all)
 }

@@ -101,12 +101,15 @@ impl Gathered {
                 tokens.each_word(lines[line as usize - 1], |word| {
                     let found = counts.of(self.words.number(word));
                     n_words += 1;
-                    found.text += 1;
-                    found.head += u32::from(line <= unit.head);
+                    found.text = found.text.saturating_add(1);
+                    found.head = found.head.saturating_add(u8::from(line <= unit.head));
                 });
             }
             for name in unit.names.iter().chain(&unit.scope) {
-                tokens.each_word(name, |word| counts.of(self.words.number(word)).names += 1);
+                tokens.each_word(name, |word| {
+                    let found = counts.of(self.words.number(word));
+                    found.names = found.names.saturating_add(1);
+                });
             }
             let at = self.units.len() as u32;
             for (word, counts) in counts.take() {

@@ -225,7 +225,7 @@ fn write_postings(to: &mut Writer, postings: &Postings) {
     to.number(postings.units.len() as u64);
     let mut before = 0;
     for (unit, counts) in &postings.units {
-        let more = counts.names + counts.head > 0;
+        let more = counts.names > 0 || counts.head > 0;
         to.number(u64::from(unit - before) << 1 | u64::from(more));
         to.number(u64::from(counts.text));
         if more {
@@ -251,10 +251,10 @@ pub(super) fn read_postings(mut from: Reader<'_>, n_units: usize, n_files: usize
     for _ in 0..from.below(n_units as u64 + 1)? {
         let step = from.number()?;
         let unit = next(before, step >> 1, n_units)?;
-        let text = from.below(1 << 31)?;
+        let text = from.count()?;
         let more = step & 1 == 1;
         let counts = match more {
-            true => Counts { text, names: from.below(1 << 31)?, head: from.below(1 << 31)? },
+            true => Counts { text, names: from.count()?, head: from.count()? },
             false => Counts { text, ..Counts::default() },
         };
         postings.units.push((unit, counts));

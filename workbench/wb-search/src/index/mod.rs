@@ -57,15 +57,15 @@ pub struct IndexedUnit {
     pub key: [u64; 2],
 }
 
-/// A word's places in a unit.
+/// A word's places in a unit; no more than the greatest number that each can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     /// Anywhere in the text.
-    pub text: u32,
+    pub text: u16,
     /// Occurrences in the names that are defined there and in those around it.
-    pub names: u32,
+    pub names: u8,
     /// Occurrences in the comment above and the line that defines it.
-    pub head: u32,
+    pub head: u8,
 }
 
 /// A word's units and files.

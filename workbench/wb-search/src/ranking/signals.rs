@@ -74,8 +74,9 @@ pub(super) fn candidates(
         for (unit, counts) in &postings.units {
             let unit = *unit as usize;
             let length = 1.0 - weights.b + weights.b * units[unit].words as f32 / index.mean_words();
-            let often =
-                counts.text as f32 / length + weights.names * counts.names as f32 + weights.head * counts.head as f32;
+            let often = f32::from(counts.text) / length
+                + weights.names * f32::from(counts.names)
+                + weights.head * f32::from(counts.head);
             scores[unit] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
         }
         for (file, in_name) in &postings.files {
