@@ -25,6 +25,14 @@ fn a_project_is_searched_and_says_what_has_changed() {
     assert!(stale.contains("(has changed since it was indexed;") && stale.contains("\nerr: 2 files have"), "{stale}");
     let fresh = search(&["--fresh", "--lang", "rust"]);
     assert!(fresh.contains("out: src/queue.rs:1-4  again") && !fresh.contains("has changed"), "{fresh}");
+    sandbox.write("trace.txt", "Traceback:\n  File \"/srv/src/mail.py\", line 3, in send\nOSError: boom\n");
+    assert!(
+        wb(&["search", "--issue", "trace.txt", "--project", "project"]).starts_with("exit 0\nout: src/mail.py:1-3")
+    );
+    assert_eq!(
+        wb(&["search", "-e", "^fn|post", "--project", "project"]),
+        "exit 0\nout: src/mail.py:3:    return post(address)"
+    );
     let (json, _) = sandbox.succeeds(&["search", "letter", "--project", "project", "--index", "index", "--json"]);
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     let best = &answer["answers"][0];
