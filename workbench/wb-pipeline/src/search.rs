@@ -124,7 +124,7 @@ pub fn status(place: &IndexPlace) -> Result<bool> {
         output::line(format!("{}: not indexed; `wb index` does it", place.root.display()));
         return Ok(false);
     };
-    let missing = place.read_vectors()?.map(|vectors| index.set_vectors(&vectors));
+    let missing = place.read_vectors()?.map(|vectors| index.set_vectors(vectors));
     let stale = index.stale()?;
     output::line(format!("{}, {} changed and {} gone since", holds(&index), stale.changed.len(), stale.gone.len()));
     if let (Some(missing), Some(vectors)) = (missing, index.vectors()) {
@@ -139,12 +139,9 @@ pub fn verify(place: &IndexPlace) -> Result<bool> {
     let (words, trigrams) = index.verify()?;
     output::line(format!("{}; whole: {words} words, {trigrams} trigrams", holds(&index)));
     if let Some(vectors) = place.read_vectors()? {
-        let missing = index.set_vectors(&vectors);
-        output::line(format!(
-            "{} vectors by {}; whole, {missing} units have none",
-            vectors.len(),
-            vectors.encoder().opens
-        ));
+        let (n, by) = (vectors.len(), vectors.encoder().opens.clone());
+        let missing = index.set_vectors(vectors);
+        output::line(format!("{n} vectors by {by}; whole, {missing} units have none"));
     }
     Ok(true)
 }
@@ -208,9 +205,10 @@ impl ProjectSearch {
     /// Gives index and question their vectors, where the index has some.
     fn ask_by_meaning(&mut self, place: &IndexPlace, index: &mut CodeIndex, progress: Told<'_>) -> Result<()> {
         let Some(kept) = place.read_vectors()? else { return Ok(()) };
-        let missing = index.set_vectors(&kept);
-        let (made_by, encoder) = reopen(kept.encoder())?;
-        if made_by.fingerprint != kept.encoder().fingerprint {
+        let before = kept.encoder().clone();
+        let missing = index.set_vectors(kept);
+        let (made_by, encoder) = reopen(&before)?;
+        if made_by.fingerprint != before.fingerprint {
             output::note(format!(
                 "{} has changed since it made this index's vectors; `wb index` asks it again",
                 made_by.opens
@@ -249,7 +247,7 @@ pub fn bench(
         let store = vector_store(made_by.clone())?;
         for index in &mut indexes {
             let (vectors, _) = embed(index, None, &store, &encoder, progress)?;
-            index.set_vectors(&vectors);
+            index.set_vectors(vectors);
         }
         loaded.embed(&encoder, &weights)?;
         rows.push(measure(&loaded, &indexes, &weights, &format!("wb search, {}", made_by.opens))?);

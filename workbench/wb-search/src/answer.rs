@@ -11,6 +11,8 @@ use crate::{
 
 /// Characters of a token, where a budget is kept.
 const CHARS: usize = 4;
+/// Reason of an answer without lines.
+const NO_LINE: &str = "no line matches the pattern";
 /// Lines that a person is shown of each unit.
 const SHOWN: usize = 5;
 
@@ -114,7 +116,7 @@ impl SearchAnswer {
                 left = rest;
                 answer.lines.push(line);
             }
-            answer.empty = answer.lines.is_empty().then(|| "no line matches the pattern".to_owned());
+            answer.empty = answer.lines.is_empty().then(|| NO_LINE.to_owned());
             return Ok(answer);
         }
         if request.pattern.is_some() {
@@ -136,11 +138,11 @@ impl SearchAnswer {
             let matched = of_unit.map(|line| line.line).collect();
             answer.answers.push(AnsweredUnit { found, extent, matched, text });
         }
-        answer.empty = match () {
-            () if !answer.answers.is_empty() => None,
-            () if request.pattern.is_some() && matched.is_empty() => Some("no line matches the pattern".to_owned()),
-            () => Some(why_empty(index, &asked, request.budget)?),
-        };
+        if answer.answers.is_empty() {
+            let no_line = request.pattern.is_some() && matched.is_empty();
+            let why = if no_line { NO_LINE.to_owned() } else { why_empty(index, &asked, request.budget)? };
+            answer.empty = Some(why);
+        }
         Ok(answer)
     }
 

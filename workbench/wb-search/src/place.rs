@@ -91,7 +91,7 @@ impl IndexPlace {
         if known.as_ref() != Some(&vectors) {
             vectors.write(&self.vectors_file())?;
         }
-        index.set_vectors(&vectors);
+        index.set_vectors(vectors);
         Ok(embedded)
     }
 

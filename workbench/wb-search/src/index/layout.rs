@@ -86,33 +86,28 @@ impl Sections {
 
     /// The bytes of a trigram's files.
     pub(super) fn find_trigram(&self, wanted: Trigram) -> Result<Option<&[u8]>> {
-        let (mut low, mut high) = (0, self.n_trigrams());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let (found, files) = self.trigram(middle)?;
-            match found.cmp(&wanted) {
-                Ordering::Equal => return Ok(Some(files)),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-            }
-        }
-        Ok(None)
+        halved(self.n_trigrams(), &wanted, |at| self.trigram(at))
     }
 
     /// The bytes of a word's postings, by halving.
     pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
-        let (mut low, mut high) = (0, self.n_words());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let (found, postings) = self.word(middle)?;
-            match found.cmp(word) {
-                Ordering::Equal => return Ok(Some(postings)),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-            }
-        }
-        Ok(None)
+        halved(self.n_words(), &word, |at| self.word(at))
     }
+}
+
+/// The value of a key among `n` that ascend, by halving.
+fn halved<K: Ord, V>(n: usize, wanted: &K, entry: impl Fn(usize) -> Result<(K, V)>) -> Result<Option<V>> {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let (found, value) = entry(middle)?;
+        match found.cmp(wanted) {
+            Ordering::Equal => return Ok(Some(value)),
+            Ordering::Less => low = middle + 1,
+            Ordering::Greater => high = middle,
+        }
+    }
+    Ok(None)
 }
 
 /// An index of these; words in their order. An error where words or postings take more than 4 GB.

@@ -126,7 +126,7 @@ impl CodeIndex {
     }
 
     /// Takes vectors of its units, in any order; a unit without one is found by its words alone. Gives the number of those.
-    pub fn set_vectors(&mut self, vectors: &UnitVectors) -> usize {
+    pub fn set_vectors(&mut self, vectors: UnitVectors) -> usize {
         let (ordered, missing) = vectors.ordered(self);
         self.vectors = Some(ordered);
         missing.len()

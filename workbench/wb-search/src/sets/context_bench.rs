@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
+use super::{CitedLines, LoadedSet, SearchSet, SetQuestion, Target, repository};
 use crate::{Error, Result};
 
 #[derive(Deserialize)]
@@ -18,14 +18,7 @@ struct Issue {
     language: String,
     base_commit: String,
     query: String,
-    gold: Vec<Span>,
-}
-
-#[derive(Deserialize)]
-struct Span {
-    file: String,
-    start: Option<u32>,
-    end: Option<u32>,
+    gold: Vec<CitedLines>,
 }
 
 impl Issue {
@@ -77,12 +70,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             };
             // Spans of files that are not there at this commit are of the fix.
             let spans = issue.gold.into_iter().filter(|span| root.join(&span.file).is_file());
-            let targets: Vec<Target> = spans
-                .map(|Span { file, start, end }| Target {
-                    path: file,
-                    lines: start.map(|start| [start, end.unwrap_or(start)]),
-                })
-                .collect();
+            let targets: Vec<Target> = spans.map(Target::from).collect();
             if targets.is_empty() {
                 set.left_out += 1;
                 continue;

@@ -159,6 +159,20 @@ pub struct Target {
     pub lines: Option<[u32; 2]>,
 }
 
+/// Lines of a file as sets of JSON lines write them.
+#[derive(Deserialize)]
+struct CitedLines {
+    file: String,
+    start: Option<u32>,
+    end: Option<u32>,
+}
+
+impl From<CitedLines> for Target {
+    fn from(CitedLines { file, start, end }: CitedLines) -> Self {
+        Self { path: file, lines: start.map(|start| [start, end.unwrap_or(start)]) }
+    }
+}
+
 /// Reads JSON of a known shape.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde::Deserialize;
 
-use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
+use super::{CitedLines, LoadedSet, SearchSet, SetQuestion, Target, repository};
 use crate::{Error, Result};
 
 #[derive(Deserialize)]
@@ -12,14 +12,7 @@ struct Asked {
     repo: String,
     id: String,
     question: String,
-    citations: Vec<Citation>,
-}
-
-#[derive(Deserialize)]
-struct Citation {
-    file: String,
-    start: Option<u32>,
-    end: Option<u32>,
+    citations: Vec<CitedLines>,
 }
 
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
@@ -44,10 +37,6 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
                 set.repositories.len() - 1
             }
         };
-        let target = |Citation { file, start, end }: Citation| Target {
-            path: file,
-            lines: start.map(|start| [start, end.unwrap_or(start)]),
-        };
         set.questions.push(SetQuestion {
             id: asked.id,
             text: asked.question,
@@ -55,7 +44,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             repository: at,
             category: String::new(),
             primary: asked.citations.len(),
-            targets: asked.citations.into_iter().map(target).collect(),
+            targets: asked.citations.into_iter().map(Target::from).collect(),
         });
     }
     match set.repositories.is_empty() {

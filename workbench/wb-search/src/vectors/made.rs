@@ -24,7 +24,7 @@ pub fn embed(
     let known = known.filter(|known| known.encoder().fingerprint == store.encoder().fingerprint);
     let mut all = match known {
         Some(known) => {
-            let (ordered, missing) = known.ordered(index);
+            let (ordered, missing) = known.clone().ordered(index);
             if missing.is_empty() {
                 return Ok((ordered, 0));
             }

@@ -100,17 +100,17 @@ impl UnitVectors {
 
     /// The vectors of an index's units in their order, as far as they are here, zeros for the others; and the positions of
     /// those units.
-    pub(crate) fn ordered(&self, index: &CodeIndex) -> (Self, Vec<usize>) {
+    pub(crate) fn ordered(self, index: &CodeIndex) -> (Self, Vec<usize>) {
         let units = index.units();
         if units.len() == self.len() && units.iter().zip(&self.keys).all(|(unit, key)| unit.key == *key) {
-            return (self.clone(), Vec::new());
+            return (self, Vec::new());
         }
         let places = self.places();
         let (mut ordered, mut missing) = (Self::empty(self.encoder.clone()), Vec::new());
         let zeros = vec![0.0; self.encoder.dim];
         for (unit, at) in units.iter().zip(0..) {
             match places.get(&unit.key) {
-                Some(place) => ordered.push_from(self, *place),
+                Some(place) => ordered.push_from(&self, *place),
                 None => {
                     ordered.push(unit.key, &zeros);
                     missing.push(at);

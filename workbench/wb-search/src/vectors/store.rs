@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use wb_core::{atomic, fingerprint::Fingerprint};
+
 use super::{UnitKey, UnitVectors, VectorEncoder};
 use crate::{Error, Result};
 
@@ -60,8 +62,8 @@ impl VectorStore {
             return Ok(());
         }
         let sealed = vectors.encode()?;
-        let name = wb_core::fingerprint::Fingerprint::of_bytes(sealed.bytes());
-        wb_core::atomic::write(&self.folder.join(name.short()), sealed.bytes())
+        let name = Fingerprint::of_bytes(sealed.bytes());
+        atomic::write(&self.folder.join(name.short()), sealed.bytes())
     }
 
     /// Puts all files together, each vector once; their number before and after.
@@ -83,10 +85,7 @@ impl VectorStore {
         }
         let (mut all, mut seen) = (UnitVectors::empty(self.encoder.clone()), HashSet::new());
         for kept in files.iter().filter_map(|file| UnitVectors::read(file).ok()) {
-            for (key, at) in kept.keys.iter().zip(0..).filter(|(key, _)| seen.insert(**key)) {
-                debug_assert_eq!(kept.keys[at], *key);
-                all.push_from(&kept, at);
-            }
+            (0..kept.len()).filter(|at| seen.insert(kept.keys[*at])).for_each(|at| all.push_from(&kept, at));
         }
         self.keep(&all)?;
         let kept = self.files()?.into_iter().filter(|file| !files.contains(file)).count();

@@ -105,7 +105,7 @@ fn hostile_vectors_do_not_crash() {
     let good = fs::read(&file).unwrap();
     let mut tried = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
-        index.set_vectors(&UnitVectors::read(&file)?);
+        index.set_vectors(UnitVectors::read(&file)?);
         index.search(&question, &RankingWeights::default(), 10).map(drop)
     };
     tried(&good).unwrap();

@@ -66,7 +66,7 @@ fn store(folder: &Path, encoder: &ByMeaning) -> VectorStore {
 /// Gives an index its vectors; the number of texts that were embedded.
 fn embedded(index: &mut CodeIndex, folder: &Path, encoder: &ByMeaning) -> usize {
     let (vectors, embedded) = embed(index, None, &store(folder, encoder), encoder, &mut |_| {}).unwrap();
-    assert_eq!(index.set_vectors(&vectors), 0);
+    assert_eq!(index.set_vectors(vectors), 0);
     embedded
 }
 
@@ -128,7 +128,7 @@ fn an_index_keeps_its_vectors_beside_it() {
     // The folder goes on: what is new is found by its words until it is embedded.
     write(folder.path(), "b.py", SERVER);
     (index, _) = place.bring_up(false, &mut |_| {}).unwrap();
-    assert_eq!(index.set_vectors(&again), 1);
+    assert_eq!(index.set_vectors(again), 1);
     place.forget_vectors().unwrap();
     place.forget_vectors().unwrap();
     assert!(place.read_vectors().unwrap().is_none());
