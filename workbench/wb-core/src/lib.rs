@@ -29,6 +29,7 @@ pub mod retry_after;
 pub mod run_dir;
 pub mod scores;
 pub mod seed;
+pub mod simd;
 pub mod statistics;
 pub mod suggest;
 

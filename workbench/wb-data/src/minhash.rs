@@ -6,7 +6,7 @@
 //! would stop at the estimate, candidates here are always confirmed by the true similarity of their shingle sets.
 
 use rayon::prelude::*;
-use wb_core::{Seed, seed::split_mix64};
+use wb_core::{Seed, seed::split_mix64, simd};
 
 use rand::RngExt;
 
@@ -140,7 +140,8 @@ impl Functions {
     fn signature(&self, shingles: &[u32]) -> Box<[u32; PERMUTATIONS]> {
         let mut least = Box::new([u32::MAX; PERMUTATIONS]);
         // The same integer arithmetic on every processor, compiled for the widest registers that this one has.
-        self.arch.dispatch(
+        simd::dispatched(
+            self.arch,
             #[inline(always)]
             || {
                 for shingle in shingles {

@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 use rayon::prelude::*;
-use wb_core::{Error, Result};
+use wb_core::{Error, Result, simd};
 
 /// Numbers of a vector that are summed side by side; their sums are added in one order on every machine.
 const LANES: usize = 32;
@@ -85,7 +85,8 @@ impl ByteVectors {
         let mut scores = vec![0.0; self.len()];
         let parts = self.codes.par_chunks(TOGETHER * self.dim.max(1)).zip(self.scales.par_chunks(TOGETHER));
         scores.par_chunks_mut(TOGETHER).zip(parts).for_each(|(scores, (codes, scales))| {
-            Arch::new().dispatch(
+            simd::dispatched(
+                Arch::new(),
                 #[inline(always)]
                 || {
                     let rows = codes.chunks_exact(self.dim.max(1)).zip(scales);

@@ -8,6 +8,7 @@
 //! depends on its two vectors alone: not on blocks, threads, the side, the batch, nor on how wide the registers are.
 
 use pulp::{Arch, Simd, WithSimd};
+use wb_core::simd;
 
 /// Bytes of one block of rows and of the panels that it meets, chosen so that both stay in a core's own cache.
 pub(crate) const BLOCK_BYTES: usize = 320 << 10;
@@ -86,7 +87,8 @@ impl WithSimd for GroupScores<'_> {
 /// The inner product of two vectors: the number that a tile has for them, bit by bit.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     // Dispatched, so that a machine's own fused multiply-add is used where it has one.
-    Arch::new().dispatch(
+    simd::dispatched(
+        Arch::new(),
         #[inline(always)]
         || a.iter().zip(b).fold(0f32, |sum, (a, b)| a.mul_add(*b, sum)) + 0.0,
     )

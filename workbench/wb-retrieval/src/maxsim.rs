@@ -9,7 +9,7 @@ use std::{cell::RefCell, ops::Range};
 use ndarray::{Array2, ArrayView2};
 use pulp::Arch;
 use rayon::prelude::*;
-use wb_core::{Embeddings, Ranking};
+use wb_core::{Embeddings, Ranking, simd};
 
 use crate::{
     Result,
@@ -121,7 +121,8 @@ fn score_group(
             let tokens = within(queries.rows(text..text + 1), rows.start);
             for document in block.clone() {
                 let range = within(documents.rows(document..document + 1), columns.start);
-                scores[document] = arch.dispatch(
+                scores[document] = simd::dispatched(
+                    arch,
                     #[inline(always)]
                     || tokens.clone().map(|token| greatest(&products[token * width..][range.clone()])).sum(),
                 );

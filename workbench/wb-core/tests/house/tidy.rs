@@ -226,6 +226,17 @@ fn unsafe_code_stands_in_three_files() {
     assert_eq!(users, kernels);
 }
 
+/// A closure in `dispatch` itself may be compiled for any processor; `wb_core::simd` has the way that is not.
+#[test]
+fn loops_are_handed_to_a_level_of_instructions_in_one_way() {
+    let call = concat!(".disp", "atch(");
+    let is_closure = |rest: &str| ["#[", "|", "move"].iter().any(|begin| rest.trim_start().starts_with(begin));
+    let of_closures = |text: &str| text.match_indices(call).any(|(at, _)| is_closure(&text[at + call.len()..]));
+    let wrong: Vec<String> =
+        sources().into_iter().filter(|(_, text)| of_closures(text)).map(|(name, _)| name).collect();
+    assert!(wrong.is_empty(), "call `wb_core::simd::dispatched` with the closure: {wrong:?}");
+}
+
 /// Files in which one of these words stands, but for tests.
 fn users_outside_tests(words: &[String]) -> Vec<String> {
     let is_user = |text: &str| words.iter().any(|word| text.split("#[cfg(test)]").next().unwrap().contains(word));

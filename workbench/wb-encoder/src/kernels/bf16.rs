@@ -73,7 +73,7 @@ impl Bf16Pairs {
         }
         ROUNDED.with_borrow_mut(|rounded| {
             vectorized!(round(left, rounded));
-            let product = Product { result, add, left: rounded, right: self.pairs(), panels: self.panels, scale };
+            let mut product = Product { result, add, left: rounded, right: self.pairs(), panels: self.panels, scale };
             #[cfg(target_arch = "x86_64")]
             if instruction {
                 // SAFETY: the caller asked whether this processor has the instruction.
@@ -243,12 +243,12 @@ struct Product<'a> {
 impl Product<'_> {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512bf16")]
-    fn run_by_instruction(self) {
+    fn run_by_instruction(&mut self) {
         self.run::<Instruction>();
     }
 
     #[inline(always)]
-    fn run<U: Unit>(mut self) {
+    fn run<U: Unit>(&mut self) {
         match self.panels.vectors {
             1 => self.all_tiles::<U, 1>(),
             2 => self.all_tiles::<U, 2>(),

@@ -1,5 +1,7 @@
 //! Vectorized arithmetic: loops over lanes that the compiler turns into the processor's widest instructions.
 
+use wb_core::simd;
+
 use super::instructions::ARCH;
 
 /// Lanes of an accumulator; sums and maxima are kept per lane, so their order does not depend on the processor.
@@ -19,8 +21,8 @@ pub(crate) use vectorized;
 
 /// Calls what [`vectorized!`] makes of a loop.
 #[inline]
-pub(crate) fn dispatched<R>(work: impl FnOnce() -> R) -> R {
-    ARCH.dispatch(work)
+pub(crate) fn dispatched<R>(work: impl FnMut() -> R) -> R {
+    simd::dispatched(*ARCH, work)
 }
 
 /// e^x, within 2 units in the last place for x in -87..88, and clamped outside.

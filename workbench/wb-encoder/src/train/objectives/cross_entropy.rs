@@ -63,8 +63,7 @@ pub fn cross_entropy(
             let right = Mat::new(weight, bias.len(), width).t();
             matmul(MatMut::new(&mut block.logits, n, bias.len()), true, Mat::new(x, n, width), right, 1.0);
             block.maxima.clear();
-            let rows = block.logits.chunks_exact(bias.len());
-            vectorized!(block.maxima.extend(rows.map(max)));
+            vectorized!(block.maxima.extend(block.logits.chunks_exact(bias.len()).map(max)));
         });
         let maxima: Vec<f32> = (0..n).map(|row| max_over(&blocks, row)).collect();
         let right: Vec<f32> = classes.iter().enumerate().map(|(row, class)| logit(&blocks, row, *class)).collect();
