@@ -1,7 +1,9 @@
 //! A first YAML: code or pairs looked at, a recipe that fits this machine and the time, and the text with its cost.
 
+mod answers;
 mod choice;
 mod material;
+mod questions;
 mod recipe;
 mod typed;
 mod yaml;
@@ -17,10 +19,12 @@ use crate::{
 };
 
 pub use self::{
+    answers::{InitAnswers, InitFlags},
     choice::RecipeChoice,
     material::{DataChoice, InitMaterial, as_name},
+    questions::ask,
     recipe::{Draft, Recipe},
-    typed::{DEFAULT_MINUTES, device, minutes},
+    typed::DEFAULT_MINUTES,
     yaml::shell,
 };
 

@@ -5,7 +5,7 @@ use wb_core::Error;
 use wb_encoder::DeviceConfig;
 
 /// A device that this build can open.
-pub fn device(text: &str) -> Result<DeviceConfig> {
+pub(super) fn device(text: &str) -> Result<DeviceConfig> {
     let device: DeviceConfig = match text.trim() {
         "" => DeviceConfig::Auto,
         name => name.parse()?,
@@ -15,7 +15,7 @@ pub fn device(text: &str) -> Result<DeviceConfig> {
 }
 
 /// A number of minutes; 10 where nothing was typed.
-pub fn minutes(text: &str) -> Result<u32> {
+pub(super) fn minutes(text: &str) -> Result<u32> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(DEFAULT_MINUTES);

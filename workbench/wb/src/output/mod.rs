@@ -11,7 +11,7 @@ use wb_pipeline::output::Listener;
 
 pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
 pub use errors::error;
-pub use wb_pipeline::output::{in_one_line, table};
+pub use wb_pipeline::output::table;
 
 /// Prints what the pipeline tells.
 pub struct Printer;

@@ -1,8 +1,5 @@
 //! `wb init`: three questions, and a commented YAML that fits the answers and this machine.
 
-mod answers;
-mod questions;
-
 use std::{
     io::stdin,
     path::{Path, PathBuf},
@@ -12,10 +9,9 @@ use anyhow::Result;
 use wb_core::atomic;
 use wb_pipeline::{
     config::check_name,
-    init::{Draft, InitMaterial, as_name, shell},
+    init::{DataChoice, Draft, InitAnswers, InitFlags, InitMaterial, as_name, ask, shell},
 };
 
-use self::answers::InitAnswers;
 use super::End;
 use crate::{args, output};
 
@@ -26,9 +22,17 @@ pub fn init(arguments: &args::InitArguments) -> Result<End> {
     }
     // A file that may not be written is told of before anything is asked.
     arguments.file.as_deref().map_or(Ok(()), |file| may_write(file, arguments.force))?;
+    let code = arguments.code.clone().map(DataChoice::Code);
+    let data = code.or(arguments.pairs.clone().map(DataChoice::Pairs));
+    let flags = InitFlags {
+        file: arguments.file.clone(),
+        data: data.or(arguments.registry.then_some(DataChoice::Registry)),
+        device: arguments.device,
+        minutes: arguments.minutes,
+    };
     let answers = match output::can_ask() {
-        true => questions::ask(arguments, &mut stdin().lock(), &mut output::questions())?,
-        false => InitAnswers::of_flags(arguments)?,
+        true => ask(&flags, &mut stdin().lock(), &mut output::questions())?,
+        false => InitAnswers::of_flags(&flags)?,
     };
     let InitAnswers { material, device, minutes } = answers;
     let name = name(arguments, &material);

@@ -4,40 +4,43 @@ use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result};
 use wb_core::Error;
-use wb_pipeline::init::{self, DEFAULT_MINUTES, DataChoice, InitMaterial};
 
-use super::answers::{self, InitAnswers};
-use crate::{args, output};
+use super::{
+    DEFAULT_MINUTES, DataChoice, InitMaterial,
+    answers::{InitAnswers, InitFlags},
+    typed,
+};
+use crate::output;
 
 const DATA: &str = "Which code or data? A folder of code, a file of pairs (.jsonl, .parquet, .csv), or Enter for the \
                     Rust crates in Cargo's registry:";
 const DEVICE: &str = "Which device? auto, cpu, cuda, metal, vulkan, wgpu [auto]:";
 
 /// Asks what the flags do not say. The end of the input is an error, and then nothing was written.
-pub fn ask(arguments: &args::InitArguments, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<InitAnswers> {
-    let mut asked = Asked { arguments, input, output };
-    let material = match answers::of_flags(arguments) {
-        Some(data) => InitMaterial::look(&data)?,
+pub fn ask(flags: &InitFlags, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<InitAnswers> {
+    let mut asked = Asked { flags, input, output };
+    let material = match &flags.data {
+        Some(data) => InitMaterial::look(data)?,
         None => asked.until(DATA, &mut |text| InitMaterial::look(&DataChoice::of_text(text)))?,
     };
-    let device = match arguments.device {
+    let device = match flags.device {
         Some(device) => {
             device.require_compiled()?;
             device
         }
-        None => asked.until(DEVICE, &mut init::device)?,
+        None => asked.until(DEVICE, &mut typed::device)?,
     };
     let question = format!("How long may a run take, in minutes? [{DEFAULT_MINUTES}]:");
-    let minutes = match arguments.minutes {
+    let minutes = match flags.minutes {
         Some(minutes) => minutes,
-        None => asked.until(&question, &mut init::minutes)?,
+        None => asked.until(&question, &mut typed::minutes)?,
     };
     Ok(InitAnswers { material, device, minutes })
 }
 
 /// A person who is asked.
 struct Asked<'a> {
-    arguments: &'a args::InitArguments,
+    flags: &'a InitFlags,
     input: &'a mut dyn BufRead,
     output: &'a mut dyn Write,
 }
@@ -51,12 +54,11 @@ impl Asked<'_> {
             if self.input.read_line(&mut answer).context("cannot read an answer")? == 0 {
                 // The cursor is behind the question.
                 writeln!(self.output).context("cannot ask")?;
-                let data = answers::of_flags(self.arguments);
                 return Err(Error::value(
                     "wb init",
                     "the input ended before the questions did, and nothing was written",
                 )
-                .with_hint(answers::command(self.arguments, data.as_ref()))
+                .with_hint(self.flags.command())
                 .into());
             }
             match take(&answer) {
@@ -73,7 +75,7 @@ mod tests {
 
     use wb_encoder::DeviceConfig;
 
-    use super::{super::answers::tests::no_flags, *};
+    use super::*;
 
     /// A folder with sixty documented functions.
     fn code() -> tempfile::TempDir {
@@ -87,16 +89,16 @@ mod tests {
         folder
     }
 
-    fn asked(arguments: &args::InitArguments, typed: &str) -> (Result<InitAnswers>, String) {
+    fn asked(flags: &InitFlags, typed: &str) -> (Result<InitAnswers>, String) {
         let mut written = Vec::new();
-        let found = ask(arguments, &mut typed.as_bytes(), &mut written);
+        let found = ask(flags, &mut typed.as_bytes(), &mut written);
         (found, String::from_utf8(written).unwrap())
     }
 
     #[test]
     fn three_questions_with_their_defaults() {
         let folder = code();
-        let (found, written) = asked(&no_flags(), &format!("{}\n\n\n", folder.path().display()));
+        let (found, written) = asked(&InitFlags::default(), &format!("{}\n\n\n", folder.path().display()));
         let found = found.unwrap();
         assert_eq!((found.device, found.minutes), (DeviceConfig::Auto, DEFAULT_MINUTES));
         assert_eq!(found.material.pairs, 60.0);
@@ -107,7 +109,7 @@ mod tests {
     fn bad_answers_are_asked_again_with_the_reason() {
         let folder = code();
         let typed = format!("nowhere\n{}\nqpu\ncpu\nsoon\n5\n", folder.path().display());
-        let (found, written) = asked(&no_flags(), &typed);
+        let (found, written) = asked(&InitFlags::default(), &typed);
         let found = found.unwrap();
         assert_eq!((found.device, found.minutes), (DeviceConfig::Cpu, 5));
         for reason in ["nowhere is not a folder", "no device has this name", "did you mean `cpu`?", "got `soon`"] {
@@ -120,10 +122,10 @@ mod tests {
     #[test]
     fn flags_are_not_asked_for() {
         let folder = code();
-        let flags = args::InitArguments {
-            code: Some(folder.path().display().to_string()),
+        let flags = InitFlags {
+            data: Some(DataChoice::Code(folder.path().display().to_string())),
             device: Some(DeviceConfig::Cpu),
-            ..no_flags()
+            ..InitFlags::default()
         };
         let (found, written) = asked(&flags, "7\n");
         assert_eq!(found.unwrap().minutes, 7);
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_end_of_the_input_is_an_error_with_a_command() {
-        let (found, written) = asked(&no_flags(), "");
+        let (found, written) = asked(&InitFlags::default(), "");
         let error = found.err().unwrap();
         assert!(error.to_string().contains("nothing was written"), "{error}");
         assert!(output::in_one_line(&error).contains("wb init --registry --device auto --minutes 10"));
