@@ -160,7 +160,9 @@ impl SearchAnswer {
                     "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, ",
                     found.score, s.words, s.path, s.stem, s.definition, s.coherence
                 );
-                let _ = self.encoder.as_ref().map(|_| write!(told, "meaning {:.2}, ", s.meaning));
+                if self.encoder.is_some() {
+                    let _ = write!(told, "meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
+                }
                 let _ = writeln!(told, "role {:.2}", s.role);
             }
             if *extent == Extent::Stale {

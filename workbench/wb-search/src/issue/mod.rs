@@ -22,7 +22,7 @@ const MOST_FILES: usize = 8;
 
 /// Weights of an issue's parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct IssueWeights {
     /// The first line.
     pub title: f32,
@@ -40,18 +40,13 @@ pub struct IssueWeights {
     pub line: f32,
 }
 
-impl Default for IssueWeights {
-    fn default() -> Self {
-        Self { title: 1.0, names: 0.5, prose: 0.4, quotes: 0.3, code: 0.3, file: 0.5, line: 0.5 }
-    }
-}
-
 /// An issue as questions with their weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssueQuestion {
     questions: Vec<(SearchQuestion, f32)>,
     places: Vec<NamedPlace>,
-    weights: IssueWeights,
+    /// Weights of a file that is named, and of the line beside it.
+    of_places: [f32; 2],
 }
 
 impl IssueQuestion {
@@ -71,12 +66,12 @@ impl IssueQuestion {
         let asked = of_parts.into_iter().filter(|(text, weight)| *weight > 0.0 && !text.trim().is_empty());
         let questions =
             asked.map(|(text, weight)| (like.asking(&text), weight)).filter(|(one, _)| !one.words().is_empty());
-        Self { questions: questions.collect(), places: parts.places, weights: weights.clone() }
+        Self { questions: questions.collect(), places: parts.places, of_places: [weights.file, weights.line] }
     }
 
     /// A question that is one part.
     pub fn whole(question: SearchQuestion) -> Self {
-        Self { questions: vec![(question, 1.0)], places: Vec::new(), weights: IssueWeights::default() }
+        Self { questions: vec![(question, 1.0)], places: Vec::new(), of_places: [0.0; 2] }
     }
 
     /// Lets only some units answer, by their positions in the index.
@@ -99,7 +94,7 @@ impl IssueQuestion {
     }
 
     /// True where an encoder is asked.
-    pub(crate) fn has_vectors(&self) -> bool {
+    pub fn has_vectors(&self) -> bool {
         self.questions.iter().any(|(question, _)| !question.vector.is_empty())
     }
 
@@ -162,7 +157,8 @@ impl CodeIndex {
             for unit in file.units[0]..file.units[1] {
                 let [from, to] = self.units()[unit as usize].unit.lines;
                 let has_line = place.line.is_some_and(|line| (from..=to).contains(&line));
-                let more = issue.weights.file + if has_line { issue.weights.line } else { 0.0 };
+                let [of_file, of_line] = issue.of_places;
+                let more = of_file + if has_line { of_line } else { 0.0 };
                 // A file that is named by nothing but its place comes in with the unit of the line, or its first one.
                 if has_line || unit == file.units[0] || fused.contains_key(&(unit as usize)) {
                     let signals = Signals { path: 1.0, role, ..Signals::default() };

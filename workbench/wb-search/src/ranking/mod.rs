@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use question::intent;
 pub use question::{Intent, SearchQuestion};
 pub use signals::Signals;
-pub use weights::{RankingWeights, SignalWeights};
+pub use weights::{RankingWeights, RoleWeights, SignalWeights};
 
 use crate::{CodeIndex, Result, index::IndexedUnit};
 

@@ -20,6 +20,8 @@ pub struct Signals {
     pub coherence: f32,
     /// Cosine of the question's vector and the unit's, from 0 for the mean of all to 1 for the best.
     pub meaning: f32,
+    /// Meaning of the file's five best units, as a share of the best file's.
+    pub theme: f32,
     /// Factor for the file's role.
     pub role: f32,
 }
@@ -32,7 +34,8 @@ impl Signals {
             + weights.stem * self.stem
             + weights.defines * self.definition
             + weights.coherence * self.coherence
-            + weights.means * self.meaning;
+            + weights.means * self.meaning
+            + weights.file_means * self.theme;
         self.role * sum
     }
 
@@ -46,6 +49,7 @@ impl Signals {
             definition: self.definition.max(other.definition),
             coherence: self.coherence.max(other.coherence),
             meaning: self.meaning.max(other.meaning),
+            theme: self.theme.max(other.theme),
             role: self.role.max(other.role),
         }
     }
@@ -100,7 +104,7 @@ pub(super) fn candidates(
         }
     }
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-    let coherence = coherence(index, &scores);
+    let (coherence, theme) = (best_of_files::<3>(index, &scores), best_of_files::<5>(index, &meaning));
     let share = |of: f32| if all > 0.0 { of / all } else { 0.0 };
     // The best by a first look: words and what the file says.
     let first_look = |unit: usize| {
@@ -112,6 +116,7 @@ pub(super) fn candidates(
             definition: 0.0,
             coherence: coherence[file],
             meaning: meaning[unit],
+            theme: theme[file],
             role: if question.asks_for(files[file].role) { 1.0 } else { weights.role(files[file].role) },
         };
         (unit, signals)
@@ -152,10 +157,10 @@ fn spelled(name: &[String], question: &[(&str, f32)], all: f32) -> f32 {
     of_question / all * of_name as f32 / name.len().max(1) as f32
 }
 
-/// Sums of the three best units of each file, as a share of the file that has most.
-fn coherence(index: &CodeIndex, scores: &[f32]) -> Vec<f32> {
+/// Sums of the N best units of each file, as a share of the file that has most.
+fn best_of_files<const N: usize>(index: &CodeIndex, scores: &[f32]) -> Vec<f32> {
     let of_file = |range: [u32; 2]| {
-        let mut best = [0.0_f32; 3];
+        let mut best = [0.0_f32; N];
         for score in &scores[range[0] as usize..range[1] as usize] {
             let mut score = *score;
             for place in &mut best {

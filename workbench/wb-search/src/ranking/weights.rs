@@ -1,13 +1,16 @@
 //! Weights of a ranking's signals, for each kind of question.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
+use wb_core::config;
 
 use super::Intent;
-use crate::{files::FileRole, issue::IssueWeights};
+use crate::{Result, files::FileRole, issue::IssueWeights};
 
 /// Weights for all kinds of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct RankingWeights {
     /// Weights for names.
     pub symbol: SignalWeights,
@@ -17,13 +20,15 @@ pub struct RankingWeights {
     pub issue: Option<IssueWeights>,
 }
 
-impl Default for RankingWeights {
-    fn default() -> Self {
-        Self { symbol: SignalWeights::default(), prose: SignalWeights::default(), issue: Some(IssueWeights::default()) }
-    }
-}
+/// The weights that the ranking has, as `wb search tune` writes them.
+const SHIPPED: &str = include_str!("weights.yaml");
 
 impl RankingWeights {
+    /// The ranking's own weights. An error is a defect of this program.
+    pub fn shipped() -> Result<Self> {
+        config::from_text(SHIPPED, Path::new("weights.yaml"))
+    }
+
     /// Plain BM25 over the text of units.
     pub fn plain() -> Self {
         Self { symbol: SignalWeights::plain(), prose: SignalWeights::plain(), issue: None }
@@ -39,7 +44,7 @@ impl RankingWeights {
 
 /// Weights for one kind of question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields)]
 pub struct SignalWeights {
     /// BM25's k1: how soon further occurrences of a word stop to count.
     pub k1: f32,
@@ -59,41 +64,37 @@ pub struct SignalWeights {
     pub coherence: f32,
     /// Weight of the question's vector being near the unit's, where an encoder made them.
     pub means: f32,
+    /// Weight of the file's best units being near the question's vector.
+    pub file_means: f32,
     /// Factor for each unit of the same file that stands before.
     pub again: f32,
-    /// Factors for files that are no source, by role: test, example, declaration, generated, docs, config.
-    pub roles: [f32; 6],
+    /// Factors for files that are no source.
+    pub roles: RoleWeights,
+}
+
+/// Factors by the part that a file plays in its project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the roles' own names")]
+pub struct RoleWeights {
+    pub test: f32,
+    pub example: f32,
+    pub declaration: f32,
+    pub generated: f32,
+    pub docs: f32,
+    pub config: f32,
 }
 
 impl SignalWeights {
     pub(crate) fn role(&self, role: FileRole) -> f32 {
         match role {
             FileRole::Source | FileRole::Other => 1.0,
-            FileRole::Test => self.roles[0],
-            FileRole::Example => self.roles[1],
-            FileRole::Declaration => self.roles[2],
-            FileRole::Generated => self.roles[3],
-            FileRole::Docs => self.roles[4],
-            FileRole::Config => self.roles[5],
-        }
-    }
-}
-
-/// Fitted to the development parts of semble's, SWE-QA's and cqs' questions by the example `tune_ranking`.
-impl Default for SignalWeights {
-    fn default() -> Self {
-        Self {
-            k1: 1.7,
-            b: 0.6,
-            names: 2.25,
-            head: 0.75,
-            path: 0.45,
-            stem: 0.45,
-            defines: 0.65,
-            coherence: 0.45,
-            means: 0.9,
-            again: 0.85,
-            roles: [0.7, 0.7, 0.8, 0.4, 0.525, 0.5],
+            FileRole::Test => self.roles.test,
+            FileRole::Example => self.roles.example,
+            FileRole::Declaration => self.roles.declaration,
+            FileRole::Generated => self.roles.generated,
+            FileRole::Docs => self.roles.docs,
+            FileRole::Config => self.roles.config,
         }
     }
 }
@@ -111,8 +112,9 @@ impl SignalWeights {
             defines: 0.0,
             coherence: 0.0,
             means: 0.0,
+            file_means: 0.0,
             again: 1.0,
-            roles: [1.0; 6],
+            roles: RoleWeights { test: 1.0, example: 1.0, declaration: 1.0, generated: 1.0, docs: 1.0, config: 1.0 },
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A ranking's worth on a set, by the definitions of those who made the set.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::OnceLock,
+};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -59,38 +62,15 @@ pub struct Measured {
 
 /// Measures a ranking on a set; `indexes` are those of its repositories, in their order.
 pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights, contestant: &str) -> Result<Measured> {
-    let questions: Vec<QuestionValues> = set
-        .questions
-        .par_iter()
-        .map(|question| {
-            let index = &indexes[question.repository];
-            let plain = || set.set.asked(&question.text, weights);
-            let found = index.search_issue(&question.asked.clone().unwrap_or_else(plain), weights, DEPTH)?;
-            let sizes = sizes(index, &found);
-            Ok(QuestionValues {
-                id: question.id.clone(),
-                category: question.category.clone(),
-                repository: set.repositories[question.repository].name.clone(),
-                values: values(set.set, question, &found, &sizes),
-            })
-        })
-        .collect::<Result<_>>()?;
+    let questions = answered(set, indexes, weights)?;
     let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let metrics = names.iter().map(|name| {
-        let of_metric: Vec<(usize, f64)> = questions
-            .iter()
-            .zip(&set.questions)
-            .filter_map(|(found, asked)| Some((asked.repository, *found.values.get(*name)?)))
-            .collect();
-        let values: Vec<f64> = of_metric.iter().map(|(_, value)| *value).collect();
+        let values: Vec<f64> = of_metric(&questions, name).map(|(_, value)| value).collect();
         let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
-        let value = match set.set {
-            SearchSet::Semble => mean_of_languages(set, &of_metric),
-            _ => mean(&values),
-        };
-        ((*name).clone(), MetricValue { value, low: interval.low, high: interval.high })
+        let value = MetricValue { value: value(set, &questions, name), low: interval.low, high: interval.high };
+        ((*name).clone(), value)
     });
     Ok(Measured {
         set: set.set,
@@ -101,10 +81,47 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
     })
 }
 
+/// Asks every question.
+pub(super) fn answered(
+    set: &LoadedSet,
+    indexes: &[CodeIndex],
+    weights: &RankingWeights,
+) -> Result<Vec<QuestionValues>> {
+    let lengths: Vec<LineLengths<'_>> = indexes.iter().map(LineLengths::of).collect();
+    let ask = |question: &SetQuestion| {
+        let index = &indexes[question.repository];
+        let plain = || set.set.asked(&question.text, weights);
+        let found = index.search_issue(&question.asked.clone().unwrap_or_else(plain), weights, DEPTH)?;
+        let sizes = lengths[question.repository].sizes(&found);
+        Ok(QuestionValues {
+            id: question.id.clone(),
+            category: question.category.clone(),
+            repository: set.repositories[question.repository].name.clone(),
+            values: values(set.set, question, &found, &sizes),
+        })
+    };
+    set.questions.par_iter().map(ask).collect()
+}
+
+/// A metric of answers, as the set takes its mean.
+pub(super) fn value(set: &LoadedSet, questions: &[QuestionValues], name: &str) -> f64 {
+    match set.set {
+        SearchSet::Semble => {
+            mean_of_languages(set, of_metric(questions, name).map(|(at, value)| (set.questions[at].repository, value)))
+        }
+        _ => mean(&of_metric(questions, name).map(|(_, value)| value).collect::<Vec<_>>()),
+    }
+}
+
+/// Questions that have a metric, with its value.
+fn of_metric(questions: &[QuestionValues], name: &str) -> impl Iterator<Item = (usize, f64)> {
+    questions.iter().enumerate().filter_map(move |(at, question)| Some((at, *question.values.get(name)?)))
+}
+
 /// semble's headline: the mean over languages of the mean over repositories of the mean over questions.
-fn mean_of_languages(set: &LoadedSet, values: &[(usize, f64)]) -> f64 {
+fn mean_of_languages(set: &LoadedSet, values: impl Iterator<Item = (usize, f64)>) -> f64 {
     let mut by_repository: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    values.iter().for_each(|(repository, value)| by_repository.entry(*repository).or_default().push(*value));
+    values.for_each(|(repository, value)| by_repository.entry(repository).or_default().push(value));
     let mut by_language: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (repository, values) in &by_repository {
         by_language.entry(&set.repositories[*repository].language).or_default().push(mean(values));
@@ -113,19 +130,34 @@ fn mean_of_languages(set: &LoadedSet, values: &[(usize, f64)]) -> f64 {
     mean(&languages)
 }
 
-/// Characters of what was found, by the files as they are.
-fn sizes(index: &CodeIndex, found: &[FoundUnit]) -> Vec<f64> {
-    let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
-    let mut sizes = Vec::with_capacity(found.len());
-    for FoundUnit { path, lines, .. } in found {
-        let lengths = files.entry(path).or_insert_with(|| {
-            let text = std::fs::read_to_string(index.root().join(path)).unwrap_or_default();
-            text.lines().map(|line| line.chars().count() + 1).collect()
-        });
-        let of_unit = lengths.get(lines[0] as usize - 1..lines[1] as usize).unwrap_or_default();
-        sizes.push(of_unit.iter().sum::<usize>() as f64);
+/// Characters of each file's lines, by the files as they are; a file is read when it is first asked for.
+struct LineLengths<'a> {
+    index: &'a CodeIndex,
+    files: Vec<OnceLock<Vec<usize>>>,
+}
+
+impl<'a> LineLengths<'a> {
+    fn of(index: &'a CodeIndex) -> Self {
+        Self { index, files: index.files().iter().map(|_| OnceLock::new()).collect() }
     }
-    sizes
+
+    fn of_file(&self, file: usize) -> &[usize] {
+        self.files[file].get_or_init(|| {
+            let path = self.index.root().join(&self.index.files()[file].path);
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            text.lines().map(|line| line.chars().count() + 1).collect()
+        })
+    }
+
+    /// Characters of what was found.
+    fn sizes(&self, found: &[FoundUnit]) -> Vec<f64> {
+        let size = |found: &FoundUnit| {
+            let lengths = self.of_file(self.index.units()[found.unit].file as usize);
+            let of_unit = lengths.get(found.lines[0] as usize - 1..found.lines[1] as usize).unwrap_or_default();
+            of_unit.iter().sum::<usize>() as f64
+        };
+        found.iter().map(size).collect()
+    }
 }
 
 fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[f64]) -> BTreeMap<String, f64> {

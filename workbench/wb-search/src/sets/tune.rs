@@ -1,6 +1,11 @@
 //! Weights of a ranking, fitted to sets of questions of different make.
 
-use super::{LoadedSet, Measured, SearchSet, measure};
+use wb_core::statistics::mean;
+
+use super::{
+    LoadedSet, Measured, SearchSet,
+    measure::{answered, value},
+};
 use crate::{CodeIndex, RankingWeights, Result, ranking::SignalWeights};
 
 /// A set with the indexes of its repositories.
@@ -15,7 +20,7 @@ struct Dial {
     most: f32,
 }
 
-const DIALS: [Dial; 16] = [
+const DIALS: [Dial; 17] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
@@ -25,41 +30,49 @@ const DIALS: [Dial; 16] = [
     dial("defines", |w| &mut w.defines, 0.1, 3.0),
     dial("coherence", |w| &mut w.coherence, 0.1, 3.0),
     dial("means", |w| &mut w.means, 0.2, 4.0),
+    dial("file_means", |w| &mut w.file_means, 0.2, 4.0),
     dial("again", |w| &mut w.again, 0.1, 1.0),
-    dial("test", |w| &mut w.roles[0], 0.1, 1.2),
-    dial("example", |w| &mut w.roles[1], 0.1, 1.2),
-    dial("declaration", |w| &mut w.roles[2], 0.1, 1.2),
-    dial("generated", |w| &mut w.roles[3], 0.1, 1.2),
-    dial("docs", |w| &mut w.roles[4], 0.1, 1.2),
-    dial("config", |w| &mut w.roles[5], 0.1, 1.2),
+    dial("test", |w| &mut w.roles.test, 0.1, 1.2),
+    dial("example", |w| &mut w.roles.example, 0.1, 1.2),
+    dial("declaration", |w| &mut w.roles.declaration, 0.1, 1.2),
+    dial("generated", |w| &mut w.roles.generated, 0.1, 1.2),
+    dial("docs", |w| &mut w.roles.docs, 0.1, 1.2),
+    dial("config", |w| &mut w.roles.config, 0.1, 1.2),
 ];
 
 const fn dial(name: &'static str, of: fn(&mut SignalWeights) -> &mut f32, step: f32, most: f32) -> Dial {
     Dial { name, of, step, most }
 }
 
-/// The worth of a result in one number: the mean of metrics about files and about lines.
-pub fn worth(measured: &Measured) -> f64 {
-    let names: &[&str] = match measured.set {
+/// Metrics whose mean says what a result is worth: some about files, some about lines.
+fn names(set: SearchSet) -> &'static [&'static str] {
+    match set {
         SearchSet::Semble => &["ndcg@10", "p@1"],
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
         SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],
         SearchSet::Own => &["docstring_mrr", "symbol_mrr", "commit_mrr"],
         SearchSet::ContextBench => &["file_hit@1", "file_hit@5", "file_hit@10", "line_recall@8000"],
-    };
-    names.iter().map(|name| measured.metrics.get(*name).map_or(0.0, |found| found.value)).sum::<f64>()
-        / names.len() as f64
+    }
+}
+
+/// The worth of a result in one number: the mean of metrics about files and about lines.
+pub fn worth(measured: &Measured) -> f64 {
+    let values = names(measured.set).iter().map(|name| measured.metrics.get(*name).map_or(0.0, |found| found.value));
+    mean(&values.collect::<Vec<_>>())
 }
 
 /// Turns one weight after the other up and down for as long as the mean of [`worth`] over the sets grows; `tell` hears of
 /// each gain. Sets count alike, however many questions they have.
 pub fn tune(sets: &[IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
-    let mean = |weights: &RankingWeights| -> Result<f64> {
-        let worths = sets.iter().map(|(set, indexes)| Ok(worth(&measure(set, indexes, weights, "")?)));
-        Ok(worths.sum::<Result<f64>>()? / sets.len() as f64)
+    let reached_by = |weights: &RankingWeights| -> Result<f64> {
+        let worths = sets.iter().map(|(set, indexes)| {
+            let questions = answered(set, indexes, weights)?;
+            Ok(mean(&names(set.set).iter().map(|name| value(set, &questions, name)).collect::<Vec<_>>()))
+        });
+        Ok(mean(&worths.collect::<Result<Vec<f64>>>()?))
     };
     let mut best = start;
-    let mut reached = mean(&best)?;
+    let mut reached = reached_by(&best)?;
     tell("start", reached);
     for factor in [1.0_f32, 0.5, 0.25] {
         loop {
@@ -69,7 +82,7 @@ pub fn tune(sets: &[IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&st
                     let mut tried = best.clone();
                     let number = of(&mut tried.prose);
                     *number = (*number + direction * factor * step).clamp(0.0, *most);
-                    let found = if tried == best { continue } else { mean(&tried)? };
+                    let found = if tried == best { continue } else { reached_by(&tried)? };
                     if found > reached + 1e-5 {
                         (best, reached) = (tried, found);
                         tell(name, reached);

@@ -14,7 +14,7 @@ fn tried(bytes: &[u8], root: &std::path::Path) -> Result<(), wb_search::Error> {
     fs::write(&file, bytes).unwrap();
     let index = CodeIndex::read(&file, root)?;
     for question in ["read config file", "Server", "listen port", "x"] {
-        index.search(&SearchQuestion::new(question), &RankingWeights::default(), 10)?;
+        index.search(&SearchQuestion::new(question), &RankingWeights::shipped().unwrap(), 10)?;
     }
     let found = FolderFiles { root: root.to_owned(), commit: None, files: Vec::new(), skipped: BTreeMap::new() };
     index.matching_lines(&found, &LINES, &SearchQuestion::new(""))?;
@@ -106,7 +106,7 @@ fn hostile_vectors_do_not_crash() {
     let mut tried = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
         index.set_vectors(UnitVectors::read(&file)?);
-        index.search(&question, &RankingWeights::default(), 10).map(drop)
+        index.search(&question, &RankingWeights::shipped().unwrap(), 10).map(drop)
     };
     tried(&good).unwrap();
     let tried = std::cell::RefCell::new(tried);

@@ -18,7 +18,7 @@ fn frames_of_a_trace_lead_to_their_lines() {
     let long = "    let value = compute(value);\n".repeat(40);
     let other = format!("pub fn first() {{\n{long}}}\n\npub fn second() {{\n{long}}}\n");
     let folder = project(&[("src/parser.rs", PARSER), ("src/other.rs", &other), ("app/server.py", SERVER)]);
-    let (index, weights) = (indexed(folder.path()), RankingWeights::default());
+    let (index, weights) = (indexed(folder.path()), RankingWeights::shipped().unwrap());
     let trace = "thread 'main' panicked at /home/me/work/src/other.rs:50:9:\nindex out of bounds\n";
     assert_eq!(found(&index, trace, &weights)[0], "src/other.rs:44");
     let python =
@@ -51,10 +51,11 @@ fn context_bench_counts_files_and_lines() {
     let index = indexed(&folder.path().join("corpora/a__b@01234567"));
     let measured =
         |weights: &RankingWeights| measure(&loaded, std::slice::from_ref(&index), weights, "").unwrap().metrics;
-    let own = measured(&RankingWeights::default());
+    let own = measured(&RankingWeights::shipped().unwrap());
     assert_eq!((own["file_hit@1"].value, own["line_recall@8000"].value), (1.0, 1.0));
-    let weights = IssueWeights { title: 0.0, names: 0.0, prose: 1.0, ..IssueWeights::default() };
-    let prose = measured(&RankingWeights { issue: Some(weights), ..RankingWeights::default() });
+    let shipped = RankingWeights::shipped().unwrap();
+    let weights = IssueWeights { title: 0.0, names: 0.0, prose: 1.0, ..shipped.issue.clone().unwrap() };
+    let prose = measured(&RankingWeights { issue: Some(weights), ..shipped });
     assert_eq!(
         (prose["file_hit@1"].value, prose["file_hit@5"].value, prose["line_recall@8000"].value),
         (0.0, 0.0, 0.0)

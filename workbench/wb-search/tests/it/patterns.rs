@@ -67,7 +67,9 @@ fn keys_are_in_no_answer() {
     let folder =
         project(&[("settings.py", &key), ("deploy.unknown", &key), (".env", "PASSWORD=port\n"), ("a.py", SERVER)]);
     let index = indexed(folder.path());
-    assert!(index.search(&SearchQuestion::new("settings key"), &RankingWeights::default(), 9).unwrap().is_empty());
+    assert!(
+        index.search(&SearchQuestion::new("settings key"), &RankingWeights::shipped().unwrap(), 9).unwrap().is_empty()
+    );
     for pattern in ["MIIEpAIB", "settings", "PASSWORD"] {
         assert_eq!(lines(&index, pattern, &SearchQuestion::new("")), Vec::<String>::new(), "{pattern}");
     }
@@ -84,7 +86,7 @@ fn a_pattern_narrows_a_question_down() {
         let pattern = Some(LinePattern::new(pattern).unwrap());
         let request =
             AnswerRequest { question: SearchQuestion::new(text), issue: None, pattern, most: 9, budget: None };
-        SearchAnswer::of(&index, &request, &RankingWeights::default()).unwrap()
+        SearchAnswer::of(&index, &request, &RankingWeights::shipped().unwrap()).unwrap()
     };
     let narrowed = ask("read config", r"parse\(");
     let found: Vec<_> = narrowed.answers.iter().map(|one| (one.found.path.as_str(), one.matched.as_slice())).collect();

@@ -5,7 +5,7 @@ use wb_search::{AnswerRequest, FileRole, RankingWeights, SearchAnswer, SearchQue
 use crate::{PARSER, SERVER, indexed, project, write};
 
 fn found(index: &wb_search::CodeIndex, question: &SearchQuestion) -> Vec<String> {
-    let found = index.search(question, &RankingWeights::default(), 10).unwrap();
+    let found = index.search(question, &RankingWeights::shipped().unwrap(), 10).unwrap();
     found.into_iter().map(|found| format!("{}:{}", found.path, found.lines[0])).collect()
 }
 
@@ -46,7 +46,7 @@ fn an_answer_says_what_is_stale_and_why_it_is_empty() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
     let index = indexed(folder.path());
     let answer = |text: &str, budget: Option<usize>| {
-        SearchAnswer::of(&index, &request(text, budget), &RankingWeights::default()).unwrap()
+        SearchAnswer::of(&index, &request(text, budget), &RankingWeights::shipped().unwrap()).unwrap()
     };
     let whole = answer("configuration", None);
     assert_eq!(whole.answers[0].text, PARSER.trim_end());
@@ -67,7 +67,7 @@ fn an_answer_says_what_is_stale_and_why_it_is_empty() {
 fn what_a_terminal_takes_for_a_command_is_not_shown() {
     let folder = project(&[("a.py", "def evil():\n    return '\u{1b}]0;title\u{7}\u{1b}[2J'\n")]);
     let index = indexed(folder.path());
-    let answer = SearchAnswer::of(&index, &request("evil", None), &RankingWeights::default()).unwrap();
+    let answer = SearchAnswer::of(&index, &request("evil", None), &RankingWeights::shipped().unwrap()).unwrap();
     assert!(answer.answers[0].text.contains("title"));
     assert!(!answer.text(true).contains(['\u{1b}', '\u{7}']));
     assert!(!serde_json::to_string(&answer).unwrap().contains("\\u001b"));

@@ -16,7 +16,7 @@ fn indexes(set: &LoadedSet) -> Vec<CodeIndex> {
 
 fn measured(set: SearchSet, folder: &Path) -> Measured {
     let loaded = set.load(folder).unwrap();
-    measure(&loaded, &indexes(&loaded), &RankingWeights::default(), "made up").unwrap()
+    measure(&loaded, &indexes(&loaded), &RankingWeights::shipped().unwrap(), "made up").unwrap()
 }
 
 /// Two languages, one of them with two repositories. `alpha` is asked twice: its first question is answered at once, the
@@ -94,7 +94,7 @@ fn own_questions_have_their_answers_without_the_documentation() {
     assert_eq!(names, ["Store", "load", "read_config", "write_log"]);
     let changed = of("commit");
     assert_eq!((changed.len(), changed[0].0, changed[0].1.len()), (1, "Parser and store of the first day", 2));
-    let measured = measure(&set, &indexes(&set), &RankingWeights::default(), "").unwrap();
+    let measured = measure(&set, &indexes(&set), &RankingWeights::shipped().unwrap(), "").unwrap();
     assert_eq!((measured.metrics["symbol_p@1"].value, measured.metrics["commit_mrr"].value), (1.0, 1.0));
 }
 
@@ -160,10 +160,11 @@ fn tuning_never_ends_below_its_start() {
     let folder = semble();
     let loaded = SearchSet::Semble.load(folder.path()).unwrap();
     let found = indexes(&loaded);
-    let start = worth(&measure(&loaded, &found, &RankingWeights::default(), "").unwrap());
+    let start = worth(&measure(&loaded, &found, &RankingWeights::shipped().unwrap(), "").unwrap());
     let sets = [(loaded, found)];
     let mut told = Vec::new();
-    let tuned = tune(&sets, RankingWeights::default(), &mut |name, value| told.push((name.to_owned(), value))).unwrap();
+    let tuned = tune(&sets, RankingWeights::shipped().unwrap(), &mut |name, value| told.push((name.to_owned(), value)))
+        .unwrap();
     assert_eq!(told[0], ("start".to_owned(), start));
     assert!(told.windows(2).all(|pair| pair[1].1 > pair[0].1));
     let end = worth(&measure(&sets[0].0, &sets[0].1, &tuned, "").unwrap());

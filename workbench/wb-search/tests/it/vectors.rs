@@ -77,7 +77,7 @@ fn a_unit_is_found_that_shares_no_word_with_the_question() {
     let (mut index, encoder) = (indexed(folder.path()), ByMeaning::new());
     let mut question = SearchQuestion::new("diary");
     let found = |index: &CodeIndex, question: &SearchQuestion| {
-        let found = index.search(question, &RankingWeights::default(), 5).unwrap();
+        let found = index.search(question, &RankingWeights::shipped().unwrap(), 5).unwrap();
         found.into_iter().map(|found| (found.path, found.signals.meaning)).collect::<Vec<_>>()
     };
     assert_eq!(found(&index, &question), []);
@@ -90,6 +90,43 @@ fn a_unit_is_found_that_shares_no_word_with_the_question() {
     // The vector of another encoder says nothing of these.
     question.vector = vec![1.0; 3];
     assert_eq!(found(&index, &question), []);
+}
+
+/// `a.rs` has the unit that is nearest, and `b.rs` two that are nearly as near: what the file is about.
+#[test]
+fn a_file_whose_units_are_all_near_comes_before_one_of_which_one_is_nearer() {
+    let long = |name: &str| format!("fn {name}() {{\n{}}}\n", "    // so\n".repeat(60));
+    let two = |names: [&str; 2]| names.map(long).concat();
+    let folder = project(&[("a.rs", &two(["one", "other"])), ("b.rs", &two(["first", "second"]))]);
+    let mut index = indexed(folder.path());
+    let made_by = VectorEncoder { dim: 2, ..ByMeaning::new().made_by() };
+    let mut vectors = UnitVectors::empty(made_by);
+    for unit in index.units() {
+        // Cosines to the question's [1, 0]; the mean of all is 0.
+        let cosine: f32 = match unit.unit.names[0].as_str() {
+            "one" => 0.75,
+            "other" => -1.0,
+            _ => 0.7,
+        };
+        vectors.push(unit.key, &[cosine, (1.0 - cosine * cosine).sqrt()]);
+    }
+    assert_eq!(index.set_vectors(vectors), 0);
+    let mut question = SearchQuestion::new("xyz");
+    question.vector = vec![1.0, 0.0];
+    let mut weights = RankingWeights::shipped().unwrap();
+    let mut found = |theme: f32| {
+        weights.prose.file_means = theme;
+        let found = index.search(&question, &weights, 5).unwrap();
+        found.into_iter().map(|found| (found.names[0].clone(), found.signals.theme)).collect::<Vec<_>>()
+    };
+    let names = |found: &[(String, f32)]| found.iter().map(|found| found.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&found(0.0)), ["one", "first", "second"]);
+    let by_theme = found(0.4);
+    // A second unit of one file counts less.
+    assert_eq!(names(&by_theme), ["first", "one", "second"]);
+    assert_eq!(by_theme[0].1, 1.0);
+    // Less the mean of all, (0.75 - 1 + 0.7 + 0.7) / 4, one has .4625 and the two .4125 each; a byte a number.
+    assert!((by_theme[1].1 - 0.4625 / 0.825).abs() < 0.01, "{}", by_theme[1].1);
 }
 
 #[test]

@@ -64,6 +64,9 @@ pub struct Bench {
     /// the repository that --dataset is.
     #[arg(long, value_name = "SET")]
     pub set: Option<SearchSet>,
+    /// Weights of the ranking of `search` that `wb search tune` wrote, instead of its own.
+    #[arg(long, value_name = "FILE", requires = "set")]
+    pub weights: Option<PathBuf>,
     /// Text to embed of documents that a language model annotated: code, annotation, both, concat.
     #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
     pub embed: Option<String>,

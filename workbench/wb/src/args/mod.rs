@@ -25,7 +25,7 @@ pub use self::{
     given::{ExperimentArguments, Given, GivenLedger, file_and_values},
     init::InitArguments,
     mine_negatives::MineNegatives,
-    search::{IndexArguments, SearchArguments},
+    search::{IndexArguments, SearchArguments, SearchCommand, TuneArguments},
     text2sql::Text2Sql,
 };
 

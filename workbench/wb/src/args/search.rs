@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use wb_encoder::DeviceConfig;
+use wb_pipeline::search::NamedSet;
 use wb_search::{FileRole, LinePattern};
 
 /// A project to index.
@@ -41,7 +42,10 @@ pub struct IndexArguments {
 
 /// A question to a project.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true)]
 pub struct SearchArguments {
+    #[command(subcommand)]
+    pub command: Option<SearchCommand>,
     /// The question: words, or a name.
     #[arg(required_unless_present_any = ["regexp", "issue"], conflicts_with = "issue")]
     pub question: Option<String>,
@@ -76,6 +80,9 @@ pub struct SearchArguments {
     /// Words alone: vectors that the index has are left aside.
     #[arg(long)]
     pub words: bool,
+    /// Weights of the ranking that `wb search tune` wrote, instead of its own.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
     /// Reads files that have changed before it answers.
     #[arg(long)]
     pub fresh: bool,
@@ -85,6 +92,37 @@ pub struct SearchArguments {
     /// Says of what each score is made.
     #[arg(long)]
     pub explain: bool,
+}
+
+/// Work on the search itself.
+#[derive(Debug, Subcommand)]
+pub enum SearchCommand {
+    /// Fits the ranking's weights to sets of questions. (To search for the word: wb search -- tune)
+    #[command(after_help = "\
+Examples:
+  wb search tune semble=data/semble swe-qa=data/swe-qa cqs=data/cqs --out weights.yaml
+  wb search tune own=path/to/project --encoder latest")]
+    Tune(TuneArguments),
+}
+
+/// Sets of questions to fit weights to.
+#[derive(Debug, Args)]
+pub struct TuneArguments {
+    /// The sets, with their folders as `wb bench search --dataset` takes them; each counts alike.
+    #[arg(value_name = "SET=DIR")]
+    pub sets: Vec<NamedSet>,
+    /// An encoder whose vectors find units too: a folder, a hub id (owner/name@revision), a run, or `latest`.
+    #[arg(long, value_name = "DIR|ID|RUN")]
+    pub encoder: Option<String>,
+    /// Device to embed on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
+    #[arg(long, default_value = "auto", value_parser = super::device, requires = "encoder")]
+    pub device: DeviceConfig,
+    /// Weights to begin with, instead of the ranking's own.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
+    /// The file to write the weights to; else they are printed.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 fn pattern(text: &str) -> Result<LinePattern, String> {

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use anyhow::{Result, bail};
 use wb_core::Error;
 use wb_pipeline::search::{self, IndexEncoder, ProjectSearch};
-use wb_search::{AnswerRequest, IndexPlace, IssueQuestion, RankingWeights, SearchQuestion, sets::SearchSet};
+use wb_search::{AnswerRequest, IndexPlace, IssueQuestion, SearchQuestion, sets::SearchSet};
 
 use super::End;
 use crate::{args, output};
@@ -36,12 +36,16 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
 
 /// `wb search`
 pub fn search(arguments: args::SearchArguments) -> Result<End> {
+    if let Some(args::SearchCommand::Tune(arguments)) = arguments.command {
+        return tune(arguments);
+    }
     let place = IndexPlace::of(&arguments.project, arguments.index)?;
     let text = arguments.question.unwrap_or_default();
     let mut question = SearchQuestion::new(&text);
     (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
+    let weights = search::weights(arguments.weights.as_deref())?;
     let issue = arguments.issue.as_deref().map(read).transpose()?;
-    let issue = issue.map(|text| IssueQuestion::new(&text, &question, &RankingWeights::default()));
+    let issue = issue.map(|text| IssueQuestion::new(&text, &question, &weights));
     let most = match (arguments.number, issue.is_none() && text.is_empty()) {
         (Some(number), _) => usize::from(number),
         (None, true) => usize::MAX,
@@ -49,6 +53,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     };
     let asked = ProjectSearch {
         request: AnswerRequest { question, issue, pattern: arguments.regexp, most, budget: arguments.budget },
+        weights,
         fresh: arguments.fresh,
         words: arguments.words,
         json: arguments.json,
@@ -56,6 +61,15 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     };
     let found = output::with_bars(|progress| asked.ask(&place, progress))?;
     Ok(if found { End::Done } else { End::Refused })
+}
+
+/// `wb search tune`
+fn tune(arguments: args::TuneArguments) -> Result<End> {
+    let args::TuneArguments { sets, encoder, device, weights, out } = arguments;
+    let encoder = encoder.map(|name| (name.as_str().into(), device));
+    let weights = search::weights(weights.as_deref())?;
+    output::with_bars(|progress| search::tune(&sets, encoder, &weights, out.as_deref(), progress))?;
+    Ok(End::Done)
 }
 
 /// The text of a file, or of standard input.
@@ -73,6 +87,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         bail!("wb bench search --set SET --dataset DIR: a set of {names}");
     };
     let encoder = arguments.encoder.as_deref().map(|name| (name.into(), arguments.device));
-    output::with_bars(|progress| search::bench(set, folder, encoder, arguments.json.clone(), progress))?;
+    let weights = search::weights(arguments.weights.as_deref())?;
+    output::with_bars(|progress| search::bench(set, folder, encoder, &weights, arguments.json.clone(), progress))?;
     Ok(End::Done)
 }

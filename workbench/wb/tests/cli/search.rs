@@ -50,7 +50,7 @@ fn vectors_of_an_encoder_are_made_once_and_asked_until_they_are_forgotten() {
     assert!(made.contains("2 texts embedded now, by ") && made.contains("/bert (32 numbers each)"), "{made}");
     assert!(wb(&["index", "project"]).contains("err: 0 texts embedded now"));
     let asked = |more: &[&str]| wb(&[&["search", "job", "--project", "project", "--explain"], more].concat());
-    assert!(asked(&[]).contains(", meaning 1.00, role"), "{}", asked(&[]));
+    assert!(asked(&[]).contains(", meaning 1.00, of the file 1.00, role"), "{}", asked(&[]));
     assert!(!asked(&["--words"]).contains("meaning"));
     sandbox.write("project/src/new.go", "package a\n\n// Fails jobs.\nfunc fail() {}\n");
     assert!(asked(&["--fresh"]).contains("src/new.go"));
@@ -88,4 +88,28 @@ fn what_cannot_be_searched_says_what_to_do() {
     );
     let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs, contextbench, own";
     assert!(sandbox.wb(&["bench", "search", "--dataset", "project"]).contains(told));
+}
+
+/// A test that has the question's word twice, and code that has it once: the weight of tests decides.
+#[test]
+fn weights_are_fitted_to_a_set_and_asked_with() {
+    let sandbox = Sandbox::new();
+    sandbox.write("set/repos.json", r#"[{"name": "alpha", "language": "rust"}]"#);
+    sandbox.write("set/annotations/alpha.json", r#"[{"query": "tune", "relevant": ["tests/b.rs"]}]"#);
+    sandbox.write("set/corpora/alpha/a.rs", "fn other() { tune() }\n");
+    sandbox.write("set/corpora/alpha/tests/b.rs", "fn plays() { tune(); tune() }\n");
+    let (told, _) = sandbox.succeeds(&["search", "tune", "semble=set", "--out", "weights.yaml"]);
+    assert!(told.contains("semble  as it is") && told.contains("semble  fitted to all  1.0000"), "{told}");
+    let asked = |more: &[&str]| {
+        let question = ["search", "--project", "set/corpora/alpha", "--index", "index", "-n", "1"];
+        sandbox.wb(&[&question, more, &["--", "tune"]].concat())
+    };
+    assert!(asked(&[]).contains("out: a.rs:1-1  other"), "{}", asked(&[]));
+    let by_fitted = asked(&["--weights", "weights.yaml"]);
+    assert!(by_fitted.contains("out: tests/b.rs:1-1  plays"), "{by_fitted}");
+    let measured = ["bench", "search", "--set", "semble", "--dataset", "set", "--weights", "weights.yaml"];
+    assert!(sandbox.wb(&measured).contains("\nout: p@1 "));
+    assert!(sandbox.wb(&["search", "tune"]).contains("hint: to search for the word: wb search -- tune"));
+    sandbox.write("weights.yaml", "prose: {}");
+    assert!(asked(&["--weights", "weights.yaml"]).contains("weights.yaml:1:"));
 }

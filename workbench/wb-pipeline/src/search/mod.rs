@@ -1,25 +1,25 @@
-//! A project's code found by words, names and meaning: its index, answers to questions, and the ranking measured on
-//! questions of others.
+//! A project's code found by words, names and meaning: its index, answers to questions, and the ranking measured on and
+//! fitted to questions of others.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+mod bench;
+mod tune;
+
+use std::{path::Path, time::Instant};
 
 use anyhow::Result;
-use wb_core::{EncoderPlace, EncoderRef, Progress, fingerprint::Fingerprint, run_dir::write_json};
+use wb_core::{EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
-    AnswerRequest, CodeIndex, FolderFiles, IndexPlace, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder, build,
-    sets::{Measured, SearchSet, measure},
-    vector_store,
-    vectors::embed,
+    AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder, vector_store,
 };
 
 use crate::{
     encoder::{self, Opening},
     output, session,
 };
+
+pub use bench::bench;
+pub use tune::{NamedSet, tune};
 
 /// Progress of what several threads do.
 type Told<'a> = &'a mut (dyn FnMut(Progress) + Send);
@@ -167,6 +167,8 @@ fn holds(index: &CodeIndex) -> String {
 pub struct ProjectSearch {
     /// The question.
     pub request: AnswerRequest,
+    /// The ranking's weights, see [`weights`].
+    pub weights: RankingWeights,
     /// Reads files that have changed first.
     pub fresh: bool,
     /// Leaves vectors aside.
@@ -189,8 +191,7 @@ impl ProjectSearch {
         if !self.words && asks_words {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
-        let weights = RankingWeights::default();
-        let answer = SearchAnswer::of(&index, &self.request, &weights)?;
+        let answer = SearchAnswer::of(&index, &self.request, &self.weights)?;
         match self.json {
             true => output::line(serde_json::to_string_pretty(&answer)?),
             false => output::line(answer.text(self.explain)),
@@ -227,60 +228,10 @@ impl ProjectSearch {
     }
 }
 
-/// Measures the ranking on a set, without a model and with an encoder's vectors, beside plain BM25 over the same units; with
-/// a file to write the numbers to.
-pub fn bench(
-    set: SearchSet,
-    folder: &Path,
-    encoder: Option<(EncoderRef, DeviceConfig)>,
-    json: Option<PathBuf>,
-    progress: Told<'_>,
-) -> Result<()> {
-    let opened = encoder.map(|(reference, device)| open(&reference, device)).transpose()?;
-    let mut loaded = set.load(folder)?;
-    let indexed = loaded.repositories.iter().map(|one| Ok(build(FolderFiles::of(&one.root)?, progress)?.0));
-    let mut indexes = indexed.collect::<Result<Vec<CodeIndex>>>()?;
-    let (plain, weights) = (RankingWeights::plain(), RankingWeights::default());
-    let mut rows = vec![measure(&loaded, &indexes, &plain, "BM25")?];
-    rows.push(measure(&loaded, &indexes, &weights, "wb search, no model")?);
-    if let Some((made_by, encoder)) = opened {
-        let store = vector_store(made_by.clone())?;
-        for index in &mut indexes {
-            let (vectors, _) = embed(index, None, &store, &encoder, progress)?;
-            index.set_vectors(vectors);
-        }
-        loaded.embed(&encoder, &weights)?;
-        rows.push(measure(&loaded, &indexes, &weights, &format!("wb search, {}", made_by.opens))?);
-    }
-    output::line(format!("{set}: {} questions, {} repositories", loaded.questions.len(), loaded.repositories.len()));
-    if set == SearchSet::Own {
-        output::note("these questions are made of their answers, which flatters: a stranger's are harder");
-    }
-    if loaded.left_out > 0 {
-        output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
-    }
-    tell(&rows);
-    let Some(mut own) = rows.pop() else { return Ok(()) };
-    own.beside = rows;
-    json.map_or(Ok(()), |path| write_json(&path, &own)).map_err(Into::into)
-}
-
-/// A table of rankings: a metric a line, with the interval of the last.
-fn tell(contestants: &[Measured]) {
-    let Some((own, others)) = contestants.split_last() else { return };
-    let lines: Vec<Vec<String>> = own
-        .metrics
-        .iter()
-        .map(|(name, value)| {
-            let digits = if value.value > 10.0 { 0 } else { 3 };
-            let of = |other: &Measured| other.metrics.get(name).map_or(f64::NAN, |value| value.value);
-            let values = others.iter().map(|other| format!("{:.digits$}", of(other)));
-            let interval = format!("[{:.digits$}, {:.digits$}]", value.low, value.high);
-            let all = [name.clone()].into_iter().chain(values);
-            all.chain([format!("{:.digits$}", value.value), interval]).collect()
-        })
-        .collect();
-    let names = ["metric", "BM25", "no model", "with vectors"];
-    let head: Vec<&str> = names[..=contestants.len()].iter().copied().chain(["95 %"]).collect();
-    output::table(&head, &lines);
+/// Weights that `wb search tune` wrote to a file, else the ranking's own.
+pub fn weights(file: Option<&Path>) -> Result<RankingWeights> {
+    Ok(match file {
+        Some(file) => config::load(file, &[])?,
+        None => RankingWeights::shipped()?,
+    })
 }
