@@ -60,14 +60,16 @@ pub fn tune(
         }
         read.push(one);
     }
-    let mut fitted = |sets: &[IndexedSet], what: &str| {
+    let mut fitted = |left_out: Option<usize>, what: &str| {
+        let is_in = |(at, _): &(usize, &IndexedSet)| Some(*at) != left_out;
+        let sets: Vec<&IndexedSet> = read.iter().enumerate().filter(is_in).map(|(_, set)| set).collect();
         let mut gains = 0;
-        fit(sets, start.clone(), &mut |_, _| {
+        fit(&sets, start.clone(), &mut |_, _| {
             gains += 1;
             progress(Progress::new("gains while fitting", gains, 0).note(what));
         })
     };
-    let found = fitted(&read, "all sets")?;
+    let found = fitted(None, "all sets")?;
     let mut lines = Vec::new();
     for (at, (set, indexes)) in read.iter().enumerate() {
         let mut tell = |weights: &RankingWeights, by: &str| -> Result<()> {
@@ -77,9 +79,7 @@ pub fn tune(
         tell(start, "as it is")?;
         tell(&found, "fitted to all")?;
         if read.len() > 1 {
-            let others: Vec<IndexedSet> =
-                read.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, set)| set.clone()).collect();
-            tell(&fitted(&others, &format!("without {}", set.set))?, "fitted to the others")?;
+            tell(&fitted(Some(at), &format!("without {}", set.set))?, "fitted to the others")?;
         }
     }
     output::table(&["set", "weights", "worth", "metrics"], &lines);

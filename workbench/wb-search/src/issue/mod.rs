@@ -94,7 +94,7 @@ impl IssueQuestion {
     }
 
     /// True where an encoder is asked.
-    pub fn has_vectors(&self) -> bool {
+    pub(crate) fn has_vectors(&self) -> bool {
         self.questions.iter().any(|(question, _)| !question.vector.is_empty())
     }
 

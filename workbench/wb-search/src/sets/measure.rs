@@ -62,7 +62,7 @@ pub struct Measured {
 
 /// Measures a ranking on a set; `indexes` are those of its repositories, in their order.
 pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights, contestant: &str) -> Result<Measured> {
-    let questions = answered(set, indexes, weights)?;
+    let questions = answered(set, indexes, &LineLengths::of_all(indexes), weights)?;
     let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
     names.sort_unstable();
     names.dedup();
@@ -81,13 +81,13 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
     })
 }
 
-/// Asks every question.
+/// Asks every question; `lengths` are those of the indexes' files.
 pub(super) fn answered(
     set: &LoadedSet,
     indexes: &[CodeIndex],
+    lengths: &[LineLengths<'_>],
     weights: &RankingWeights,
 ) -> Result<Vec<QuestionValues>> {
-    let lengths: Vec<LineLengths<'_>> = indexes.iter().map(LineLengths::of).collect();
     let ask = |question: &SetQuestion| {
         let index = &indexes[question.repository];
         let plain = || set.set.asked(&question.text, weights);
@@ -131,14 +131,16 @@ fn mean_of_languages(set: &LoadedSet, values: impl Iterator<Item = (usize, f64)>
 }
 
 /// Characters of each file's lines, by the files as they are; a file is read when it is first asked for.
-struct LineLengths<'a> {
+pub(super) struct LineLengths<'a> {
     index: &'a CodeIndex,
     files: Vec<OnceLock<Vec<usize>>>,
 }
 
 impl<'a> LineLengths<'a> {
-    fn of(index: &'a CodeIndex) -> Self {
-        Self { index, files: index.files().iter().map(|_| OnceLock::new()).collect() }
+    /// One for each index; no file is read yet.
+    pub(super) fn of_all(indexes: &'a [CodeIndex]) -> Vec<Self> {
+        let of = |index: &'a CodeIndex| Self { index, files: index.files().iter().map(|_| OnceLock::new()).collect() };
+        indexes.iter().map(of).collect()
     }
 
     fn of_file(&self, file: usize) -> &[usize] {

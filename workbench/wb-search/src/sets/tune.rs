@@ -4,7 +4,7 @@ use wb_core::statistics::mean;
 
 use super::{
     LoadedSet, Measured, SearchSet,
-    measure::{answered, value},
+    measure::{LineLengths, answered, value},
 };
 use crate::{CodeIndex, RankingWeights, Result, ranking::SignalWeights};
 
@@ -57,17 +57,22 @@ fn names(set: SearchSet) -> &'static [&'static str] {
 
 /// The worth of a result in one number: the mean of metrics about files and about lines.
 pub fn worth(measured: &Measured) -> f64 {
-    let values = names(measured.set).iter().map(|name| measured.metrics.get(*name).map_or(0.0, |found| found.value));
-    mean(&values.collect::<Vec<_>>())
+    worth_by(measured.set, |name| measured.metrics.get(name).map_or(0.0, |found| found.value))
+}
+
+fn worth_by(set: SearchSet, value: impl Fn(&str) -> f64) -> f64 {
+    mean(&names(set).iter().map(|name| value(name)).collect::<Vec<_>>())
 }
 
 /// Turns one weight after the other up and down for as long as the mean of [`worth`] over the sets grows; `tell` hears of
 /// each gain. Sets count alike, however many questions they have.
-pub fn tune(sets: &[IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
+pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
+    // Files are read once for all weights that are tried.
+    let lengths: Vec<Vec<LineLengths<'_>>> = sets.iter().map(|(_, indexes)| LineLengths::of_all(indexes)).collect();
     let reached_by = |weights: &RankingWeights| -> Result<f64> {
-        let worths = sets.iter().map(|(set, indexes)| {
-            let questions = answered(set, indexes, weights)?;
-            Ok(mean(&names(set.set).iter().map(|name| value(set, &questions, name)).collect::<Vec<_>>()))
+        let worths = sets.iter().zip(&lengths).map(|((set, indexes), lengths)| {
+            let questions = answered(set, indexes, lengths, weights)?;
+            Ok(worth_by(set.set, |name| value(set, &questions, name)))
         });
         Ok(mean(&worths.collect::<Result<Vec<f64>>>()?))
     };

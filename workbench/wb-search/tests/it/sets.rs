@@ -161,12 +161,13 @@ fn tuning_never_ends_below_its_start() {
     let loaded = SearchSet::Semble.load(folder.path()).unwrap();
     let found = indexes(&loaded);
     let start = worth(&measure(&loaded, &found, &RankingWeights::shipped().unwrap(), "").unwrap());
-    let sets = [(loaded, found)];
+    let set = (loaded, found);
     let mut told = Vec::new();
-    let tuned = tune(&sets, RankingWeights::shipped().unwrap(), &mut |name, value| told.push((name.to_owned(), value)))
-        .unwrap();
+    let tuned =
+        tune(&[&set], RankingWeights::shipped().unwrap(), &mut |name, value| told.push((name.to_owned(), value)))
+            .unwrap();
     assert_eq!(told[0], ("start".to_owned(), start));
     assert!(told.windows(2).all(|pair| pair[1].1 > pair[0].1));
-    let end = worth(&measure(&sets[0].0, &sets[0].1, &tuned, "").unwrap());
+    let end = worth(&measure(&set.0, &set.1, &tuned, "").unwrap());
     assert_eq!(told.last().unwrap().1, end);
 }
