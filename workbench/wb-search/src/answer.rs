@@ -73,6 +73,9 @@ pub struct SearchAnswer {
     /// The encoder whose vectors were asked, as it was named; none where words alone were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<String>,
+    /// How sure it is that something here answers, see [`CodeIndex::confidence`]; nothing where a pattern alone is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
     /// Files that have changed or gone since they were indexed.
     pub stale: Vec<String>,
     /// Best first.
@@ -102,6 +105,7 @@ impl SearchAnswer {
             commit: index.commit().map(str::to_owned),
             files: index.n_readable(),
             units: index.units().len(),
+            confidence: None,
             encoder: index.vectors().filter(|_| asked.has_vectors()).map(|it| it.encoder().opens.clone()),
             // What no question finds is not missed; patterns look at every file as it is.
             stale: changed.into_iter().chain(gone).filter(|path| language_and_role(path, "").is_some()).collect(),
@@ -122,6 +126,7 @@ impl SearchAnswer {
         if request.pattern.is_some() {
             asked.restrict(&matched.iter().filter_map(|line| line.unit).collect());
         }
+        answer.confidence = Some(index.confidence(&asked)?);
         let mut lines = FileLines { index, files: HashMap::new() };
         for found in index.search_issue(&asked, weights, request.most)? {
             let whole = lines.of(&found, found.lines[1]);

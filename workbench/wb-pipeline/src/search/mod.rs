@@ -21,6 +21,10 @@ use crate::{
 pub use bench::bench;
 pub use tune::{NamedSet, tune};
 
+/// Confidence below which an answer may be none: of a set's questions 1 in 5 of those without an answer are below it, and of
+/// those with one 1 in 20 at most (`wb bench search`, development parts).
+const UNSURE: f32 = 0.14;
+
 /// Progress of what several threads do.
 type Told<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
@@ -195,6 +199,9 @@ impl ProjectSearch {
         match self.json {
             true => output::line(serde_json::to_string_pretty(&answer)?),
             false => output::line(answer.text(self.explain)),
+        }
+        if let Some(sure) = answer.confidence.filter(|sure| *sure < UNSURE && answer.empty.is_none()) {
+            output::note(format!("confidence {sure:.2}: perhaps nothing here answers this"));
         }
         if !answer.stale.is_empty() {
             let n = answer.stale.len();

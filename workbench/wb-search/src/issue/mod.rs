@@ -43,6 +43,8 @@ pub struct IssueWeights {
 /// An issue as questions with their weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssueQuestion {
+    /// The whole text; none where it is the one part.
+    text: Option<SearchQuestion>,
     questions: Vec<(SearchQuestion, f32)>,
     places: Vec<NamedPlace>,
     /// Weights of a file that is named, and of the line beside it.
@@ -66,17 +68,32 @@ impl IssueQuestion {
         let asked = of_parts.into_iter().filter(|(text, weight)| *weight > 0.0 && !text.trim().is_empty());
         let questions =
             asked.map(|(text, weight)| (like.asking(&text), weight)).filter(|(one, _)| !one.words().is_empty());
-        Self { questions: questions.collect(), places: parts.places, of_places: [weights.file, weights.line] }
+        Self {
+            text: Some(like.asking(text)),
+            questions: questions.collect(),
+            places: parts.places,
+            of_places: [weights.file, weights.line],
+        }
     }
 
     /// A question that is one part.
     pub fn whole(question: SearchQuestion) -> Self {
-        Self { questions: vec![(question, 1.0)], places: Vec::new(), of_places: [0.0; 2] }
+        Self { text: None, questions: vec![(question, 1.0)], places: Vec::new(), of_places: [0.0; 2] }
     }
 
     /// Lets only some units answer, by their positions in the index.
     pub fn restrict(&mut self, units: &HashSet<usize>) {
         self.questions.iter_mut().for_each(|(question, _)| question.units = Some(units.clone()));
+    }
+
+    /// The part that stands first: of an issue, its first line.
+    pub(crate) fn title(&self) -> Option<&SearchQuestion> {
+        self.questions.first().map(|(question, _)| question)
+    }
+
+    /// The text as a whole.
+    pub(crate) fn whole_text(&self) -> Option<&SearchQuestion> {
+        self.text.as_ref().or(self.title())
     }
 
     /// The words of all parts that no unit of an index has, each once; and whether that is all of them.

@@ -1,5 +1,6 @@
 //! Units ranked for a question: one score, of signals that each can be shown.
 
+mod confidence;
 mod question;
 mod signals;
 mod weights;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Seed,
-    statistics::{RESAMPLES, bootstrap_interval, mean},
+    statistics::{RESAMPLES, auroc, bootstrap_interval, mean},
 };
 
 use super::{LoadedSet, SearchSet, SetQuestion, Target};
@@ -19,6 +19,9 @@ use crate::{CodeIndex, FoundUnit, RankingWeights, Result};
 const DEPTH: usize = 60;
 /// Characters of a token, where tokens are counted.
 const CHARS: f64 = 4.0;
+/// Values by which questions that have an answer are told from others.
+const CONFIDENCE: &str = "confidence";
+const BEST_SCORE: &str = "best_score";
 
 /// A metric over all questions that have it, with its 95 % interval over questions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -66,19 +69,27 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
     let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let metrics = names.iter().map(|name| {
+    let of_questions = names.iter().map(|name| {
         let values: Vec<f64> = of_metric(&questions, name).map(|(_, value)| value).collect();
         let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
         let value = MetricValue { value: value(set, &questions, name), low: interval.low, high: interval.high };
         ((*name).clone(), value)
     });
-    Ok(Measured {
-        set: set.set,
-        contestant: contestant.to_owned(),
-        metrics: metrics.collect(),
-        questions,
-        beside: Vec::new(),
-    })
+    let mut metrics: BTreeMap<String, MetricValue> = of_questions.collect();
+    for (name, by) in [("auroc", CONFIDENCE), ("auroc_by_score", BEST_SCORE)] {
+        metrics.extend(area(set, &questions, by).map(|value| (name.to_owned(), value)));
+    }
+    Ok(Measured { set: set.set, contestant: contestant.to_owned(), metrics, questions, beside: Vec::new() })
+}
+
+/// How well a value tells questions that have an answer from those that have none.
+fn area(set: &LoadedSet, questions: &[QuestionValues], by: &str) -> Option<MetricValue> {
+    let has_answer = |at: usize| !set.questions[at].targets.is_empty();
+    let of = |wanted: bool| -> Vec<f64> {
+        of_metric(questions, by).filter(|(at, _)| has_answer(*at) == wanted).map(|(_, value)| value).collect()
+    };
+    let (value, interval) = auroc(&of(true), &of(false), 0.95, RESAMPLES, Seed(7))?;
+    Some(MetricValue { value, low: interval.low, high: interval.high })
 }
 
 /// Asks every question; `lengths` are those of the indexes' files.
@@ -90,14 +101,19 @@ pub(super) fn answered(
 ) -> Result<Vec<QuestionValues>> {
     let ask = |question: &SetQuestion| {
         let index = &indexes[question.repository];
-        let plain = || set.set.asked(&question.text, weights);
-        let found = index.search_issue(&question.asked.clone().unwrap_or_else(plain), weights, DEPTH)?;
+        let asked = question.asked.clone().unwrap_or_else(|| set.set.asked(&question.text, weights));
+        let found = index.search_issue(&asked, weights, DEPTH)?;
         let sizes = lengths[question.repository].sizes(&found);
+        let mut values = values(set.set, question, &found, &sizes);
+        if set.set == SearchSet::NoAnswer {
+            values.insert(CONFIDENCE.to_owned(), f64::from(index.confidence(&asked)?));
+            values.insert(BEST_SCORE.to_owned(), found.first().map_or(0.0, |found| f64::from(found.score)));
+        }
         Ok(QuestionValues {
             id: question.id.clone(),
             category: question.category.clone(),
             repository: set.repositories[question.repository].name.clone(),
-            values: values(set.set, question, &found, &sizes),
+            values,
         })
     };
     set.questions.par_iter().map(ask).collect()
@@ -164,6 +180,10 @@ impl<'a> LineLengths<'a> {
 
 fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[f64]) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
+    // No place is right for a question without an answer.
+    if set == SearchSet::NoAnswer && question.targets.is_empty() {
+        return values;
+    }
     let mut put = |name: &str, value: f64| _ = values.insert(name.to_owned(), value);
     let yes = |holds: bool| f64::from(u8::from(holds));
     let first = |hits: &dyn Fn(&FoundUnit) -> bool| found.iter().position(hits);
@@ -200,9 +220,9 @@ fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[
             }
             put(&format!("{}_mrr", question.category), rank.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)));
         }
-        SearchSet::ContextBench => {
+        SearchSet::ContextBench | SearchSet::NoAnswer => {
             let mut files: Vec<&str> = Vec::new();
-            for FoundUnit { path, .. } in found.iter().filter(|_| !question.targets.is_empty()) {
+            for FoundUnit { path, .. } in found {
                 if !files.contains(&path.as_str()) {
                     files.push(path);
                 }
@@ -211,7 +231,9 @@ fn values(set: SearchSet, question: &SetQuestion, found: &[FoundUnit], sizes: &[
                 let hit = files.iter().take(k).any(|path| question.targets.iter().any(|target| target.path == *path));
                 put(&format!("file_hit@{k}"), yes(hit));
             }
-            put("line_recall@8000", line_recall(question, found, sizes, 8000.0));
+            if set == SearchSet::ContextBench {
+                put("line_recall@8000", line_recall(question, found, sizes, 8000.0));
+            }
         }
         SearchSet::Cqs => {
             for k in [1, 5, 20] {

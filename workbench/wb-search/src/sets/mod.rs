@@ -2,9 +2,11 @@
 //!
 //! Each set is laid out as its authors publish it, with its repositories below `corpora/` (cqs: `corpus/`).
 
+mod at_commit;
 mod context_bench;
 mod cqs;
 mod measure;
+mod no_answer;
 mod own;
 mod semble;
 mod swe_qa;
@@ -38,13 +40,15 @@ pub enum SearchSet {
     /// ContextBench (arXiv 2602.05892): issues, gold are the files and lines that people found to be needed.
     #[serde(rename = "contextbench")]
     ContextBench,
+    /// Agent Retrieval Bench's questions without an answer (arXiv 2607.24882) among others that have one; AUROC.
+    NoAnswer,
     /// Questions made out of a repository itself.
     Own,
 }
 
 impl SearchSet {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench, Self::Own];
+    pub const ALL: [Self; 6] = [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench, Self::NoAnswer, Self::Own];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -53,6 +57,7 @@ impl SearchSet {
             Self::SweQa => "swe-qa",
             Self::Cqs => "cqs",
             Self::ContextBench => "contextbench",
+            Self::NoAnswer => "no-answer",
             Self::Own => "own",
         }
     }
@@ -61,7 +66,7 @@ impl SearchSet {
     pub(crate) fn asked(self, text: &str, weights: &RankingWeights) -> IssueQuestion {
         let question = SearchQuestion::new("");
         match self {
-            Self::ContextBench => IssueQuestion::new(text, &question, weights),
+            Self::ContextBench | Self::NoAnswer => IssueQuestion::new(text, &question, weights),
             _ => IssueQuestion::whole(question.asking(text)),
         }
     }
@@ -73,6 +78,7 @@ impl SearchSet {
             Self::SweQa => swe_qa::load(folder),
             Self::Cqs => cqs::load(folder),
             Self::ContextBench => context_bench::load(folder),
+            Self::NoAnswer => no_answer::load(folder),
             Self::Own => own::load(folder),
         }
     }
@@ -109,6 +115,10 @@ pub struct LoadedSet {
 }
 
 impl LoadedSet {
+    fn empty(set: SearchSet) -> Self {
+        Self { set, repositories: Vec::new(), questions: Vec::new(), left_out: 0, copy: None }
+    }
+
     /// Gives every question the vectors of its parts, as the weights take it apart.
     pub fn embed(&mut self, encoder: &dyn Encoder, weights: &RankingWeights) -> Result<()> {
         for question in &mut self.questions {

@@ -18,8 +18,7 @@ struct Asked {
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     let path = folder.join("citations.jsonl");
     let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-    let mut set =
-        LoadedSet { set: SearchSet::SweQa, repositories: Vec::new(), questions: Vec::new(), left_out: 0, copy: None };
+    let mut set = LoadedSet::empty(SearchSet::SweQa);
     for (number, line) in text.lines().enumerate() {
         let asked: Asked = serde_json::from_str(line).map_err(|error| Error::json_line(&path, number + 1, &error))?;
         let name = asked.repo.rsplit('/').next().unwrap_or(&asked.repo).to_owned();

@@ -51,6 +51,7 @@ fn names(set: SearchSet) -> &'static [&'static str] {
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
         SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],
         SearchSet::Own => &["docstring_mrr", "symbol_mrr", "commit_mrr"],
+        SearchSet::NoAnswer => &["file_hit@1", "file_hit@5", "file_hit@10"],
         SearchSet::ContextBench => &["file_hit@1", "file_hit@5", "file_hit@10", "line_recall@8000"],
     }
 }

@@ -137,6 +137,39 @@ fn swe_qa_asks_for_files_and_lines_of_repositories_that_are_there() {
 }
 
 #[test]
+fn questions_without_an_answer_are_told_from_others() {
+    let sample = |id: &str, query: &str, gold: &str| {
+        format!(
+            "{{\"id\": \"{id}\", \"repo\": \"o/one\", \"base_commit\": \"0123456789\", \"task_type\": \"t\", \"query\": {query}, \"gold\": {gold}}}\n"
+        )
+    };
+    let none = sample(
+        "no",
+        r#"{"text": "Issue title: giraffes in the kitchen\nconfig"}"#,
+        r#"{"no_gold": true, "reason": "user_error"}"#,
+    );
+    let some = sample(
+        "yes",
+        r#"{"pr_title": "read config", "review_comment": "file", "path": "src/parser.rs"}"#,
+        r#"{"root_cause_files": ["src/parser.rs"], "related_tests": ["gone.rs"]}"#,
+    );
+    // What is asked about has gone: nothing can be right.
+    let gone = sample("gone", r#"{"pr_title": "read config"}"#, r#"{"root_cause_files": ["gone.rs"]}"#);
+    let folder = project(&[
+        ("abstention.jsonl", &none),
+        ("samples.jsonl", &format!("{some}{gone}")),
+        ("corpora/o__one@01234567/src/parser.rs", PARSER),
+    ]);
+    let loaded = SearchSet::NoAnswer.load(folder.path()).unwrap();
+    assert_eq!((loaded.questions.len(), loaded.left_out), (2, 1));
+    assert_eq!(loaded.questions[1].text, "read config\nfile");
+    let found = measured(SearchSet::NoAnswer, folder.path());
+    assert_eq!((found.metrics["auroc"].value, found.metrics["file_hit@1"].value), (1.0, 1.0));
+    assert!(!found.questions[0].values.contains_key("file_hit@1"));
+    assert_eq!(found.questions[0].category, "user_error");
+}
+
+#[test]
 fn what_is_not_a_set_says_what_was_expected() {
     let folder = semble();
     std::fs::remove_dir_all(folder.path().join("corpora/beta")).unwrap();

@@ -1,0 +1,73 @@
+//! How much of a question one unit has: a number by which a question that nothing here answers is known from others.
+
+use std::collections::HashMap;
+
+use super::SearchQuestion;
+use crate::{CodeIndex, IssueQuestion, Result};
+
+/// BM25's constants here: those that are common, not the ranking's, so that fitted weights leave confidence as it is.
+const K1: f32 = 1.5;
+const B: f32 = 0.75;
+
+impl CodeIndex {
+    /// How sure it is that something answers, 0 to 1: the geometric mean of two shares. One is that of the first line's
+    /// words, by their rarity, which the unit with most of them has; the other is the best unit's BM25 for the whole text,
+    /// of the most that any unit could have. A word that stands nowhere is the rarest.
+    ///
+    /// It compares questions of one kind: a long issue reaches less than a short one. `wb bench search --set no-answer`
+    /// says what it is worth. It looks at words alone, and at all files, also at those that the question leaves aside.
+    pub fn confidence(&self, asked: &IssueQuestion) -> Result<f32> {
+        let (Some(title), Some(whole)) = (asked.title(), asked.whole_text()) else { return Ok(0.0) };
+        let ([covered, _], [_, reached]) = (self.shares(title)?, self.shares(whole)?);
+        Ok((covered * reached).sqrt())
+    }
+
+    /// Shares of a question that one unit has: of its words, and of the most BM25 that there can be.
+    fn shares(&self, question: &SearchQuestion) -> Result<[f32; 2]> {
+        let n = self.units().len() as f32;
+        let (mut all, mut units) = (0.0, HashMap::<u32, [f32; 2]>::new());
+        for (word, _) in question.words() {
+            let found = self.postings(word)?.unwrap_or_default().units;
+            let has = found.len() as f32;
+            let rarity = (1.0 + (n - has + 0.5) / (has + 0.5)).ln();
+            all += rarity;
+            for (unit, counts) in found {
+                let length = 1.0 - B + B * self.units()[unit as usize].words as f32 / self.mean_words();
+                let often = f32::from(counts.text) / length;
+                let [covered, reached] = units.entry(unit).or_default();
+                *covered += rarity;
+                *reached += rarity * often / (often + K1);
+            }
+        }
+        let most = |at: usize| units.values().map(|sums| sums[at]).fold(0.0, f32::max);
+        Ok(if all > 0.0 { [most(0) / all, most(1) / all] } else { [0.0; 2] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{FolderFiles, RankingWeights, build};
+
+    #[test]
+    fn shares_by_hand() {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("a.md"), "zebra\n").unwrap();
+        std::fs::write(folder.path().join("b.md"), "lion\n").unwrap();
+        let (index, _) = build(FolderFiles::of(folder.path()).unwrap(), &mut |_| {}).unwrap();
+        // Two units, each word in one: ln(1 + 1.5 / 1.5). A word that stands nowhere: ln(1 + 2.5 / 0.5).
+        let (here, nowhere) = (2.0_f32.ln(), 6.0_f32.ln());
+        let [covered, reached] = index.shares(&SearchQuestion::new("zebra giraffe")).unwrap();
+        assert!((covered - here / (here + nowhere)).abs() < 1e-6, "{covered}");
+        // Units of mean length have the word once.
+        assert!((reached - covered / (1.0 + K1)).abs() < 1e-6, "{reached}");
+        let weights = RankingWeights::shipped().unwrap();
+        let ask = |text: &str| index.confidence(&IssueQuestion::new(text, &SearchQuestion::new(""), &weights)).unwrap();
+        // The first line has the zebra, the whole text one word in two.
+        let expected = ((1.0 / 2.0) / (1.0 + K1)).sqrt();
+        assert!((ask("zebra\n\nlion") - expected).abs() < 1e-6);
+        assert_eq!((ask("giraffe"), ask("")), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,79 @@
+//! Repositories of sets that ask each question at a commit, and the lines of such sets.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::de::DeserializeOwned;
+
+use super::{LoadedSet, Repository};
+use crate::{Error, Result};
+
+/// What a question says of its repository.
+pub(super) struct AtCommit<'a> {
+    /// Names by which its folder may be called, beside its own.
+    pub ids: &'a [&'a str],
+    /// Owner and name.
+    pub name: &'a str,
+    /// The commit that is asked about.
+    pub commit: &'a str,
+    /// Language, where the set has one.
+    pub language: &'a str,
+}
+
+impl AtCommit<'_> {
+    /// The folder below `corpora`: named by the question, or by the repository, with or without its commit.
+    fn folder(&self, corpora: &Path) -> Option<PathBuf> {
+        let name = self.name.rsplit('/').next().unwrap_or(self.name);
+        let mut names: Vec<String> = self.ids.iter().map(|id| (*id).to_owned()).collect();
+        let forms = [self.name.replace('/', "__"), self.name.replace('/', "+"), self.name.to_owned(), name.to_owned()];
+        for form in forms {
+            for digits in [40, 12, 10, 8, 7] {
+                let commit = self.commit.get(..digits).unwrap_or(self.commit);
+                names.extend(["@", "-", "_", "/"].map(|between| format!("{form}{between}{commit}")));
+            }
+            names.push(form);
+        }
+        names.into_iter().map(|name| corpora.join(name)).find(|folder| folder.is_dir())
+    }
+}
+
+impl LoadedSet {
+    /// Position of a question's repository; none where its folder is not there.
+    pub(super) fn position(&mut self, corpora: &Path, asked: &AtCommit<'_>) -> Option<usize> {
+        let root = asked.folder(corpora)?;
+        let known = self.repositories.iter().position(|known| known.root == root);
+        Some(known.unwrap_or_else(|| {
+            let (name, language) = (asked.name.to_owned(), asked.language.to_owned());
+            self.repositories.push(Repository { name, language, root });
+            self.repositories.len() - 1
+        }))
+    }
+
+    /// The set, where it has a repository.
+    pub(super) fn with_repositories(self, corpora: &Path) -> Result<Self> {
+        if self.repositories.is_empty() {
+            let what = format!("{} has none of the repositories that are asked about", corpora.display());
+            let hint = "unpack each repository at its question's commit: corpora/ID, or corpora/OWNER__NAME@COMMIT";
+            return Err(Error::failed(what).with_hint(hint));
+        }
+        Ok(self)
+    }
+}
+
+/// The lines of all files of a folder that end in `.jsonl`, in the order of their names.
+pub(super) fn lines_of<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
+    let listing = fs::read_dir(folder).map_err(Error::io("read", folder))?;
+    let mut files: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    files.sort();
+    let mut all = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            all.push(serde_json::from_str(line).map_err(|error| Error::json_line(&path, number + 1, &error))?);
+        }
+    }
+    Ok(all)
+}
