@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt::Write};
 use serde::Serialize;
 
 use crate::{
-    CodeIndex, FolderFiles, FoundUnit, IssueQuestion, LinePattern, RankingWeights, Result, SearchQuestion,
+    CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
     files::language_and_role, index::Changes, patterns::MatchedLine,
 };
 
@@ -48,8 +48,8 @@ pub struct AnsweredUnit {
 pub struct AnswerRequest {
     /// The question, also which files may answer; an empty one for all lines that match the pattern.
     pub question: SearchQuestion,
-    /// An issue in its parts, which is asked in place of the question's words.
-    pub issue: Option<IssueQuestion>,
+    /// The question in its parts, with its context; an issue stands here alone.
+    pub parted: PartedQuestion,
     /// The regular expression that a line of an answer matches.
     pub pattern: Option<LinePattern>,
     /// Answers at most.
@@ -73,7 +73,7 @@ pub struct SearchAnswer {
     /// The encoder whose vectors were asked, as it was named; none where words alone were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<String>,
-    /// How sure it is that something here answers, see [`CodeIndex::confidence`]; nothing where a pattern alone is asked.
+    /// Confidence that something here answers, see [`CodeIndex::confidence`]; nothing where a pattern alone is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f32>,
     /// Files that have changed or gone since they were indexed.
@@ -91,11 +91,11 @@ pub struct SearchAnswer {
 impl SearchAnswer {
     /// Asks an index: units whole as long as they fit into the budget, then their heads; lines as long as they fit.
     pub fn of(index: &CodeIndex, request: &AnswerRequest, weights: &RankingWeights) -> Result<Self> {
-        let found = FolderFiles::of(index.root())?;
+        let found = index.walk()?;
         let Changes { changed, gone } = Changes::between(index, &found);
         let mut left = request.budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
         let question = &request.question;
-        let mut asked = request.issue.clone().unwrap_or_else(|| IssueQuestion::whole(question.clone()));
+        let mut asked = request.parted.clone();
         let mut matched = match &request.pattern {
             Some(pattern) => index.matching_lines(&found, pattern, question)?,
             None => Vec::new(),
@@ -108,12 +108,16 @@ impl SearchAnswer {
             confidence: None,
             encoder: index.vectors().filter(|_| asked.has_vectors()).map(|it| it.encoder().opens.clone()),
             // What no question finds is not missed; patterns look at every file as it is.
-            stale: changed.into_iter().chain(gone).filter(|path| language_and_role(path, "").is_some()).collect(),
+            stale: changed
+                .into_iter()
+                .chain(gone)
+                .filter(|path| language_and_role(found.named(path), "").is_some())
+                .collect(),
             answers: Vec::new(),
             lines: Vec::new(),
             empty: None,
         };
-        if request.issue.is_none() && question.text().is_empty() {
+        if !asked.has_words() {
             matched.truncate(request.most);
             for line in matched {
                 let Some(rest) = left.checked_sub(line.text.len()) else { break };
@@ -168,7 +172,12 @@ impl SearchAnswer {
                 if self.encoder.is_some() {
                     let _ = write!(told, "meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
                 }
-                let _ = writeln!(told, "role {:.2}", s.role);
+                let _ = write!(told, "role {:.2}", s.role);
+                told.push_str(&if s.context == 1.0 {
+                    "\n".to_owned()
+                } else {
+                    format!(", context {:.2}\n", s.context)
+                });
             }
             if *extent == Extent::Stale {
                 let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");
@@ -192,7 +201,7 @@ impl SearchAnswer {
 }
 
 /// Reason that nothing was found.
-fn why_empty(index: &CodeIndex, asked: &IssueQuestion, budget: Option<usize>) -> Result<String> {
+fn why_empty(index: &CodeIndex, asked: &PartedQuestion, budget: Option<usize>) -> Result<String> {
     let (unknown, none) = asked.unknown_words(index)?;
     let unknown: Vec<String> = unknown.into_iter().map(|word| format!("`{word}`")).collect();
     Ok(match (unknown.is_empty(), none) {

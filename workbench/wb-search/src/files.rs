@@ -4,7 +4,7 @@
 //! `.gitignore` names is left aside, as are secrets by their names.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
@@ -91,6 +91,8 @@ pub struct ProjectFile {
 pub struct FolderFiles {
     /// The folder.
     pub root: PathBuf,
+    /// Further folders, in full: the paths of their files are in full too.
+    pub further: Vec<PathBuf>,
     /// The commit that it is at; none where it is in no repository.
     pub commit: Option<String>,
     /// Its files, ordered by their paths.
@@ -102,28 +104,66 @@ pub struct FolderFiles {
 impl FolderFiles {
     /// Walks through a folder.
     pub fn of(root: &Path) -> Result<Self> {
-        if !root.is_dir() {
-            let what = format!("{} is not a folder, expected one with files to search", root.display());
+        Self::of_several(root, &[])
+    }
+
+    /// Walks through a folder and further ones, given in full, each with its own rules of what is ignored. A file of
+    /// several is one of the first that has it.
+    pub fn of_several(root: &Path, further: &[PathBuf]) -> Result<Self> {
+        let mut found = Self {
+            root: root.to_owned(),
+            further: further.to_vec(),
+            commit: head_commit(root),
+            files: Vec::new(),
+            skipped: BTreeMap::new(),
+        };
+        found.walk(root, root)?;
+        for folder in further {
+            found.walk(folder, Path::new(""))?;
+        }
+        found.files.sort_by(|one, other| one.path.cmp(&other.path));
+        found.files.dedup_by(|later, first| later.path == first.path);
+        if further.iter().any(|folder| folder.starts_with(root)) {
+            let of_root: HashSet<PathBuf> = found
+                .files
+                .iter()
+                .filter(|file| !file.path.starts_with('/'))
+                .map(|file| root.join(&file.path))
+                .collect();
+            found.files.retain(|file| !file.path.starts_with('/') || !of_root.contains(Path::new(&file.path)));
+        }
+        Ok(found)
+    }
+
+    /// Adds the files of a folder, by their paths below another one.
+    fn walk(&mut self, folder: &Path, below: &Path) -> Result<()> {
+        if !folder.is_dir() {
+            let what = format!("{} is not a folder, expected one with files to search", folder.display());
             return Err(Error::failed(what).with_hint("wb index path/to/project"));
         }
-        let mut found =
-            Self { root: root.to_owned(), commit: head_commit(root), files: Vec::new(), skipped: BTreeMap::new() };
-        let walk = WalkBuilder::new(root).require_git(false).follow_links(false).git_global(false).build();
-        for entry in walk {
+        // What a project ignores may be wanted by its name, as a package is.
+        let is_project = folder == below;
+        let mut walk = WalkBuilder::new(folder);
+        walk.require_git(false).follow_links(false).git_global(false).parents(is_project);
+        for entry in walk.build() {
             let Ok(entry) = entry else {
-                found.skip("cannot be listed");
+                self.skip("cannot be listed");
                 continue;
             };
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 continue;
             }
-            match classify(entry.path(), root) {
-                Ok(file) => found.files.push(file),
-                Err(reason) => found.skip(reason),
+            match classify(entry.path(), below) {
+                Ok(file) => self.files.push(file),
+                Err(reason) => self.skip(reason),
             }
         }
-        found.files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        Ok(found)
+        Ok(())
+    }
+
+    /// A file's path as it counts: one of a further folder begins with the name of that folder.
+    pub fn named<'a>(&self, path: &'a str) -> &'a str {
+        named(&self.further, path)
     }
 
     pub(crate) fn skip(&mut self, reason: &'static str) {
@@ -164,10 +204,19 @@ fn read_up_to(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
     Ok(filled)
 }
 
+/// A path without what is above the further folder that it is in.
+pub(crate) fn named<'a>(further: &[PathBuf], path: &'a str) -> &'a str {
+    let above = further.iter().filter_map(|folder| folder.parent()?.to_str());
+    let below = |above: &str| path.strip_prefix(above).filter(|rest| rest.starts_with('/') || above.ends_with('/'));
+    let is_further = path.starts_with('/');
+    let shortest = above.filter(|_| is_further).filter_map(below).min_by_key(|rest| rest.len());
+    shortest.map_or(path, |rest| rest.trim_start_matches('/'))
+}
+
 fn classify(path: &Path, root: &Path) -> std::result::Result<ProjectFile, &'static str> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok().and_then(|path| path.iter().map(|part| part.to_str()).collect());
-    let path_below = parts.ok_or("path that is not UTF-8")?.join("/");
+    let path_below = parts.ok_or("path that is not UTF-8")?.join("/").replacen("//", "/", 1);
     if is_secret(path_below.rsplit('/').next().unwrap_or_default()) {
         return Err("secret by its name");
     }

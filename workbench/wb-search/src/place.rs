@@ -19,6 +19,8 @@ pub struct IndexPlace {
     pub root: PathBuf,
     /// The file.
     pub file: PathBuf,
+    /// Further folders that the index is to have, in full; those that it has, where nothing is said.
+    pub further: Option<Vec<PathBuf>>,
 }
 
 impl IndexPlace {
@@ -33,7 +35,19 @@ impl IndexPlace {
                 caches()?.join("wb/indexes").join(format!("{name}-{}", key.short()))
             }
         };
-        Ok(Self { root, file })
+        Ok(Self { root, file, further: None })
+    }
+
+    /// The path of one of the project's files in its index, as it is typed: from the project's folder, or in full.
+    pub fn path_of(&self, typed: &Path) -> Result<String> {
+        let full = if typed.is_absolute() { typed.to_owned() } else { self.root.join(typed) };
+        let below = full.canonicalize().ok().and_then(|full| Some(full.strip_prefix(&self.root).ok()?.to_owned()));
+        let names: Option<Vec<&str>> =
+            below.as_ref().and_then(|below| below.iter().map(|name| name.to_str()).collect());
+        names.map(|names| names.join("/")).ok_or_else(|| {
+            let what = format!("{} is no file of {}", typed.display(), self.root.display());
+            Error::failed(what).with_hint("paths are taken from the project's folder: src/main.rs")
+        })
     }
 
     /// The index as it is kept; `None` where there is none yet, or one of another version.
@@ -42,17 +56,26 @@ impl IndexPlace {
         is_there.then(|| CodeIndex::read(&self.file, &self.root)).transpose()
     }
 
-    /// Brings the index up to date and keeps it: from the one before, or `anew`. Gives the files too, with what was left
-    /// aside.
+    /// Brings the index up to date and keeps it: from the one before, or `anew`; with the further folders, or those that it
+    /// has. Gives the files too, with what was left aside.
     pub fn bring_up(
         &self,
         anew: bool,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(CodeIndex, FolderFiles)> {
-        let found = FolderFiles::of(&self.root)?;
-        let before = if anew { None } else { self.read()? };
+        let before = match (anew, &self.further) {
+            (true, Some(_)) => None,
+            // A damaged one has nothing to keep.
+            (true, None) => self.read().unwrap_or_default(),
+            (false, _) => self.read()?,
+        };
+        let further = self.further.as_deref().or(before.as_ref().map(CodeIndex::further)).unwrap_or_default();
+        let found = FolderFiles::of_several(&self.root, further)?;
+        let before = before.filter(|_| !anew);
         let is_current = |before: &CodeIndex, found: &FolderFiles| {
-            before.commit() == found.commit.as_deref() && Changes::between(before, found).is_empty()
+            before.commit() == found.commit.as_deref()
+                && before.further() == found.further
+                && Changes::between(before, found).is_empty()
         };
         let (index, found) = match before {
             Some(before) if is_current(&before, &found) => return Ok((before, found)),

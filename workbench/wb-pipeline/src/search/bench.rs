@@ -1,10 +1,11 @@
 //! The ranking measured on a set of questions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Result;
-use wb_core::{EncoderRef, run_dir::write_json};
+use anyhow::{Result, bail};
+use wb_core::{EncoderRef, run_dir::write_json, statistics::Comparison};
 use wb_encoder::{BiEncoder, DeviceConfig};
+use wb_retrieval::trec::write_runs;
 use wb_search::{
     CodeIndex, FolderFiles, RankingWeights, VectorEncoder, build,
     sets::{IndexedSet, Measured, SearchSet, measure},
@@ -38,36 +39,110 @@ pub(super) fn add_vectors(
     Ok(loaded.embed(encoder, weights)?)
 }
 
-/// Measures the ranking on a set, without a model and with an encoder's vectors, beside plain BM25 over the same units; with
-/// a file to write the numbers to.
-pub fn bench(
-    set: SearchSet,
-    folder: &Path,
-    encoder: Option<(EncoderRef, DeviceConfig)>,
-    weights: &RankingWeights,
-    json: Option<PathBuf>,
-    progress: Told<'_>,
-) -> Result<()> {
-    let opened = encoder.map(|(reference, device)| open(&reference, device)).transpose()?;
-    let mut indexed = indexed(set, folder, progress)?;
-    let mut rows = vec![measure(&indexed.0, &indexed.1, &RankingWeights::plain(), "BM25")?];
-    rows.push(measure(&indexed.0, &indexed.1, weights, "wb search, no model")?);
-    if let Some(opened) = &opened {
-        add_vectors(&mut indexed, opened, weights, progress)?;
-        rows.push(measure(&indexed.0, &indexed.1, weights, &format!("wb search, {}", opened.0.opens))?);
+/// A set of questions to measure the ranking on.
+pub struct SearchBench<'a> {
+    /// The set.
+    pub set: SearchSet,
+    /// Its folder.
+    pub folder: &'a Path,
+    /// An encoder whose vectors are measured beside words alone.
+    pub encoder: Option<(EncoderRef, DeviceConfig)>,
+    /// The ranking's weights.
+    pub weights: RankingWeights,
+    /// Asks in the context that questions have.
+    pub in_context: bool,
+    /// Hops of every question.
+    pub hops: u8,
+    /// Another ranking to compare with: numbers of `json`, or a run file of TREC.
+    pub against: Option<&'a Path>,
+    /// File to write the numbers to.
+    pub json: Option<&'a Path>,
+    /// File to write the last ranking to.
+    pub trec: Option<&'a Path>,
+    /// Metrics with the least value that each has to reach.
+    pub require: Vec<(String, f64)>,
+}
+
+impl SearchBench<'_> {
+    /// Measures the ranking without a model and with an encoder's vectors, beside plain BM25 over the same units; true
+    /// where it reaches what is required.
+    pub fn run(self, progress: Told<'_>) -> Result<bool> {
+        let Self { set, folder, weights, .. } = &self;
+        let opened = self.encoder.as_ref().map(|(reference, device)| open(reference, *device)).transpose()?;
+        let mut indexed = indexed(*set, folder, progress)?;
+        let other = self.against.map(|file| indexed.0.other(file, &indexed.1)).transpose()?;
+        let mut rows = vec![measure(&indexed.0, &indexed.1, &RankingWeights::plain(), "BM25")?];
+        (indexed.0.in_context, indexed.0.hops) = (self.in_context, self.hops);
+        rows.push(measure(&indexed.0, &indexed.1, weights, "wb search, no model")?);
+        if let Some(opened) = &opened {
+            add_vectors(&mut indexed, opened, weights, progress)?;
+            rows.push(measure(&indexed.0, &indexed.1, weights, &format!("wb search, {}", opened.0.opens))?);
+        }
+        let (loaded, indexes) = indexed;
+        output::line(format!(
+            "{set}: {} questions, {} repositories",
+            loaded.questions.len(),
+            loaded.repositories.len()
+        ));
+        if *set == SearchSet::Own {
+            output::note("these questions are made of their answers, which flatters: a stranger's are harder");
+        }
+        if loaded.left_out > 0 {
+            output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
+        }
+        tell(&rows);
+        if let Some(path) = self.trec {
+            write_runs(path, &loaded.runs(&indexes, weights)?, "wb-search")?;
+        }
+        let Some(mut own) = rows.pop() else { return Ok(true) };
+        if let Some(other) = &other {
+            own.compare(other)?;
+            tell_against(&own, other);
+        }
+        own.beside = rows;
+        if let Some(path) = self.json {
+            write_json(path, &own)?;
+        }
+        reaches(&own, &self.require)
     }
-    let loaded = indexed.0;
-    output::line(format!("{set}: {} questions, {} repositories", loaded.questions.len(), loaded.repositories.len()));
-    if set == SearchSet::Own {
-        output::note("these questions are made of their answers, which flatters: a stranger's are harder");
+}
+
+/// True where each metric reaches what is required of it; tells of those that do not.
+fn reaches(measured: &Measured, require: &[(String, f64)]) -> Result<bool> {
+    let mut all = true;
+    for (metric, least) in require {
+        let Some(found) = measured.metrics.get(metric) else {
+            let known: Vec<&str> = measured.metrics.keys().map(String::as_str).collect();
+            let set = measured.set;
+            bail!("--require {metric}={least}: {set} has no metric `{metric}`, but {}", known.join(", "));
+        };
+        if found.value < *least {
+            output::note(format!("{metric} is {:.4}, required is {least}", found.value));
+            all = false;
+        }
     }
-    if loaded.left_out > 0 {
-        output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
-    }
-    tell(&rows);
-    let Some(mut own) = rows.pop() else { return Ok(()) };
-    own.beside = rows;
-    json.map_or(Ok(()), |path| write_json(&path, &own)).map_err(Into::into)
+    Ok(all)
+}
+
+/// A table of differences to another ranking, question by question.
+fn tell_against(own: &Measured, other: &Measured) {
+    let lines: Vec<Vec<String>> = own
+        .against
+        .iter()
+        .map(|(name, Comparison { difference, interval, p_value, wins_ties_losses: [wins, ties, losses] })| {
+            let digits = if interval.high - interval.low > 10.0 { 0 } else { 3 };
+            let counts = format!("{wins}/{ties}/{losses}");
+            vec![
+                name.clone(),
+                format!("{difference:+.digits$}"),
+                format!("{interval:+.digits$}"),
+                format!("{p_value:.3}"),
+                counts,
+            ]
+        })
+        .collect();
+    output::line(format!("\n{} minus {}, on the questions of both:", own.contestant, other.contestant));
+    output::table(&["metric", "difference", "95 %", "p", "better/equal/worse"], &lines);
 }
 
 /// A table of rankings: a metric a line, with the interval of the last.

@@ -3,23 +3,23 @@
 
 mod bench;
 mod tune;
+mod watch;
 
 use std::{path::Path, time::Instant};
 
 use anyhow::Result;
 use wb_core::{EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint};
 use wb_encoder::{BiEncoder, DeviceConfig};
-use wb_search::{
-    AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder, vector_store,
-};
+use wb_search::{AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, VectorEncoder, vector_store};
 
 use crate::{
     encoder::{self, Opening},
     output, session,
 };
 
-pub use bench::bench;
+pub use bench::SearchBench;
 pub use tune::{NamedSet, tune};
+pub use watch::IndexWatch;
 
 /// Confidence below which an answer may be none: of a set's questions 1 in 5 of those without an answer are below it, and of
 /// those with one 1 in 20 at most (`wb bench search`, development parts).
@@ -164,7 +164,8 @@ pub fn compact(place: &IndexPlace) -> Result<bool> {
 fn holds(index: &CodeIndex) -> String {
     let (files, units, bytes) = (index.n_readable(), index.units().len(), index.n_bytes() as f64 / 1e6);
     let at = index.commit().map_or(String::new(), |commit| format!(" at {commit:.12}"));
-    format!("{}{at}: {files} files, {units} units, {bytes:.1} MB", index.root().display())
+    let further: String = index.further().iter().map(|folder| format!(", {}", folder.display())).collect();
+    format!("{}{at}{further}: {files} files, {units} units, {bytes:.1} MB", index.root().display())
 }
 
 /// A question to a project, and the form of the answer.
@@ -191,7 +192,7 @@ impl ProjectSearch {
             Some(index) => index,
             None => place.bring_up(false, progress)?.0,
         };
-        let asks_words = self.request.issue.is_some() || !self.request.question.text().is_empty();
+        let asks_words = self.request.parted.has_words();
         if !self.words && asks_words {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
@@ -226,12 +227,7 @@ impl ProjectSearch {
         if missing > 0 && self.fresh {
             place.embed(index, made_by, &encoder, progress)?;
         }
-        let AnswerRequest { question, issue, .. } = &mut self.request;
-        match issue {
-            Some(issue) => issue.embed(&encoder)?,
-            None => question.vector = UnitVectors::of_question(&encoder, question.text())?,
-        }
-        Ok(())
+        Ok(self.request.parted.embed(&encoder)?)
     }
 }
 

@@ -51,7 +51,7 @@ impl Changes {
 pub fn build(mut found: FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<(CodeIndex, FolderFiles)> {
     let all: Vec<&ProjectFile> = found.files.iter().collect();
     let (gathered, skipped) = read(&found, &all, progress)?;
-    let index = CodeIndex::of_sections(gathered.encode(found.commit.as_deref())?, &found.root)?;
+    let index = CodeIndex::of_sections(gathered.encode(&found)?, &found.root)?;
     skipped.into_iter().for_each(|reason| found.skip(reason));
     Ok((index, found))
 }
@@ -60,7 +60,7 @@ impl CodeIndex {
     /// The index of the folder as it is now: files that have not changed are taken from this one.
     pub fn update(self, found: &FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let Changes { changed, gone } = Changes::between(&self, found);
-        if changed.is_empty() && gone.is_empty() && self.commit == found.commit {
+        if changed.is_empty() && gone.is_empty() && self.commit == found.commit && self.further == found.further {
             return Ok(self);
         }
         let changed: HashSet<&str> = changed.iter().map(String::as_str).collect();
@@ -69,7 +69,7 @@ impl CodeIndex {
         let (gathered, _) = read(found, &anew, progress)?;
         let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
         let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
-        Self::of_sections(kept.with(gathered)?.encode(found.commit.as_deref())?, &self.root)
+        Self::of_sections(kept.with(gathered)?.encode(found)?, &self.root)
     }
 
     /// True where the text of one of the files is the one that was indexed.
@@ -94,7 +94,7 @@ fn read(
                 let (mut gathered, mut skipped, mut trigrams) = (Gathered::default(), Vec::new(), TrigramFinder::new());
                 for file in files_of_part {
                     match found.read(file) {
-                        Ok(text) => gathered.add(file, &text, &mut trigrams),
+                        Ok(text) => gathered.add(file, found.named(&file.path), &text, &mut trigrams),
                         Err(reason) => {
                             gathered.leave_aside(file);
                             skipped.push(reason);

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Result,
-    files::{FileRole, ProjectFile, language_and_role},
+    files::{FileRole, FolderFiles, ProjectFile, language_and_role},
     patterns::{FileList, Trigram, TrigramFinder},
     units::cut,
     words::tokenizer,
@@ -82,12 +82,12 @@ impl UnitCounts {
 }
 
 impl Gathered {
-    /// Adds a file behind those that are there.
-    pub fn add(&mut self, file: &ProjectFile, text: &str, trigrams: &mut TrigramFinder) {
+    /// Adds a file behind those that are there; `named` is its path as it counts, see [`FolderFiles::named`].
+    pub fn add(&mut self, file: &ProjectFile, named: &str, text: &str, trigrams: &mut TrigramFinder) {
         for trigram in trigrams.of(text) {
             self.trigrams.entry(trigram).or_default().push(self.files.len() as u32);
         }
-        let Some((language, role)) = language_and_role(&file.path, text) else {
+        let Some((language, role)) = language_and_role(named, text) else {
             self.push_without_units(file, text_key(text));
             return;
         };
@@ -115,10 +115,10 @@ impl Gathered {
             for (word, counts) in counts.take() {
                 self.words.postings[word].units.push((at, counts));
             }
-            let key = text_key(&unit.text(&file.path, &lines));
+            let key = text_key(&unit.text(named, &lines));
             self.units.push(IndexedUnit { file: number, unit, words: n_words, key });
         }
-        let (folders, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let (folders, name) = named.rsplit_once('/').unwrap_or(("", named));
         let mut in_path: HashMap<String, bool> = HashMap::new();
         tokens.each_word(folders, |word| _ = in_path.entry(word.to_owned()).or_insert(false));
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -240,7 +240,7 @@ impl Gathered {
     }
 
     /// All of it as the sections of an index.
-    pub fn encode(self, commit: Option<&str>) -> Result<Sections> {
+    pub fn encode(self, found: &FolderFiles) -> Result<Sections> {
         let mut words = self.words.into_pairs();
         words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         let sorted = words.iter_mut().map(|(word, postings)| {
@@ -251,7 +251,7 @@ impl Gathered {
         });
         let mut trigrams: Vec<(Trigram, FileList)> = self.trigrams.into_iter().collect();
         trigrams.sort_unstable_by_key(|(trigram, _)| *trigram);
-        layout::encode(commit, &self.files, &self.units, sorted, &trigrams)
+        layout::encode(found, &self.files, &self.units, sorted, &trigrams)
     }
 }
 

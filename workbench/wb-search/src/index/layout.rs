@@ -2,18 +2,21 @@
 //! the ends of their files (4 bytes each), files of trigrams. Inside of files, units and postings numbers have seven bits a
 //! byte.
 
-use std::{cmp::Ordering, path::Path};
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+};
 
 use super::{Counts, IndexedFile, IndexedUnit, Postings};
 use crate::{
     Error, Result,
     bytes::{Magic, Reader, Sealed, Writer, damaged},
-    files::FileRole,
+    files::{FileRole, FolderFiles},
     patterns::{FileList, Trigram},
     units::CodeUnit,
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x02";
+const MAGIC: Magic = *b"wbcode\x00\x03";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
@@ -112,14 +115,16 @@ fn halved<K: Ord, V>(n: usize, wanted: &K, entry: impl Fn(usize) -> Result<(K, V
 
 /// An index of these; words in their order. An error where words or postings take more than 4 GB.
 pub(super) fn encode<'a>(
-    commit: Option<&str>,
+    found: &FolderFiles,
     files: &[IndexedFile],
     units: &[IndexedUnit],
     postings: impl Iterator<Item = (&'a str, Postings)>,
     trigrams: &[(Trigram, FileList)],
 ) -> Result<Sections> {
     let mut sections: [Writer; SECTIONS] = Default::default();
-    sections[0].text(commit.unwrap_or_default());
+    sections[0].text(found.commit.as_deref().unwrap_or_default());
+    sections[0].number(found.further.len() as u64);
+    found.further.iter().for_each(|folder| sections[0].text(&folder.to_string_lossy()));
     sections[0].number(files.len() as u64);
     files.iter().for_each(|file| write_file(&mut sections[0], file));
     sections[1].number(units.len() as u64);
@@ -157,9 +162,13 @@ fn write_file(to: &mut Writer, file: &IndexedFile) {
     to.number(u64::from(file.units[1] - file.units[0]));
 }
 
-/// The commit at which files were indexed, if there was one, and the files.
-pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<IndexedFile>)> {
+/// The commit at which files were indexed, if there was one, further folders, and the files.
+pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<PathBuf>, Vec<IndexedFile>)> {
     let commit = Some(from.text()?.to_owned()).filter(|commit| !commit.is_empty());
+    let mut further = Vec::new();
+    for _ in 0..from.number()? {
+        further.push(PathBuf::from(from.text()?));
+    }
     let n = from.number()?;
     let mut files = Vec::new();
     let mut unit = 0_u32;
@@ -172,7 +181,7 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<In
         files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
         unit = end;
     }
-    Ok((commit, files))
+    Ok((commit, further, files))
 }
 
 fn write_unit(to: &mut Writer, IndexedUnit { unit, words, key, .. }: &IndexedUnit) {

@@ -82,6 +82,7 @@ pub(crate) struct Postings {
 pub struct CodeIndex {
     root: PathBuf,
     commit: Option<String>,
+    further: Vec<PathBuf>,
     files: Vec<IndexedFile>,
     units: Vec<IndexedUnit>,
     mean_words: f32,
@@ -93,6 +94,16 @@ impl CodeIndex {
     /// The folder whose files these are.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Further folders, in full; the paths of their files are in full too.
+    pub fn further(&self) -> &[PathBuf] {
+        &self.further
+    }
+
+    /// The files as they are now.
+    pub fn walk(&self) -> Result<FolderFiles> {
+        FolderFiles::of_several(&self.root, &self.further)
     }
 
     /// The commit that the folder was at when it was indexed; none where it was in no repository.
@@ -160,11 +171,11 @@ impl CodeIndex {
     }
 
     fn of_sections(sections: Sections, root: &Path) -> Result<Self> {
-        let (commit, files) = layout::read_files(Reader(sections.files()))?;
+        let (commit, further, files) = layout::read_files(Reader(sections.files()))?;
         let units = layout::read_units(Reader(sections.units()), &files)?;
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
         let mean_words = words as f32 / units.len().max(1) as f32;
-        Ok(Self { root: root.to_owned(), commit, files, units, mean_words, sections, vectors: None })
+        Ok(Self { root: root.to_owned(), commit, further, files, units, mean_words, sections, vectors: None })
     }
 
     /// A word's postings; none where it stands nowhere.
@@ -204,6 +215,6 @@ impl CodeIndex {
 
     /// Files that are not as they were when they were indexed, by their size and time.
     pub fn stale(&self) -> Result<Changes> {
-        Ok(Changes::between(self, &FolderFiles::of(&self.root)?))
+        Ok(Changes::between(self, &self.walk()?))
     }
 }

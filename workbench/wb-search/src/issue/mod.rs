@@ -1,6 +1,7 @@
 //! An issue, an error message or a stack trace as a question: taken apart into places, names, quotes and prose, each asked by
 //! itself, and the answers put together.
 
+mod hops;
 mod parts;
 
 use std::collections::{HashMap, HashSet};
@@ -11,7 +12,7 @@ use wb_core::Encoder;
 pub use parts::{IssueParts, NamedPlace};
 
 use crate::{
-    CodeIndex, FoundUnit, RankingWeights, Result, SearchQuestion, UnitVectors,
+    CodeIndex, ContextWeights, FoundUnit, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors,
     ranking::{SignalWeights, Signals},
 };
 
@@ -42,16 +43,18 @@ pub struct IssueWeights {
 
 /// An issue as questions with their weights.
 #[derive(Debug, Clone, PartialEq)]
-pub struct IssueQuestion {
+pub struct PartedQuestion {
     /// The whole text; none where it is the one part.
     text: Option<SearchQuestion>,
     questions: Vec<(SearchQuestion, f32)>,
     places: Vec<NamedPlace>,
     /// Weights of a file that is named, and of the line beside it.
     of_places: [f32; 2],
+    /// Questions one after the other, each of the names that the answers before it use.
+    hops: u8,
 }
 
-impl IssueQuestion {
+impl PartedQuestion {
     /// Takes a text apart, or as a whole where there are no weights for parts. `like` says which files may answer.
     pub fn new(text: &str, like: &SearchQuestion, weights: &RankingWeights) -> Self {
         let Some(weights) = &weights.issue else {
@@ -73,12 +76,31 @@ impl IssueQuestion {
             questions: questions.collect(),
             places: parts.places,
             of_places: [weights.file, weights.line],
+            hops: 1,
         }
     }
 
     /// A question that is one part.
     pub fn whole(question: SearchQuestion) -> Self {
-        Self { text: None, questions: vec![(question, 1.0)], places: Vec::new(), of_places: [0.0; 2] }
+        Self { text: None, questions: vec![(question, 1.0)], places: Vec::new(), of_places: [0.0; 2], hops: 1 }
+    }
+
+    /// Asks it in a context: files count by it, and the task and what was asked before are further parts.
+    pub fn set_context(&mut self, context: &SearchContext, weights: &ContextWeights) {
+        self.questions.iter_mut().for_each(|(question, _)| question.context = context.files.clone());
+        let Some(like) = self.title().cloned() else { return };
+        let task = [(&context.task, weights.task)].into_iter();
+        for (text, weight) in task.chain(context.queries.iter().map(|text| (text, weights.query))) {
+            let part = like.asking(text);
+            if weight > 0.0 && !part.words().is_empty() {
+                self.questions.push((part, weight));
+            }
+        }
+    }
+
+    /// Asks so many questions one after the other, each of the names that the answers before it use; 1 for none but its own.
+    pub fn set_hops(&mut self, hops: u8) {
+        self.hops = hops;
     }
 
     /// Lets only some units answer, by their positions in the index.
@@ -110,6 +132,11 @@ impl IssueQuestion {
         Ok((unknown, none))
     }
 
+    /// True where something is asked in words.
+    pub fn has_words(&self) -> bool {
+        self.text.is_some() || self.questions.iter().any(|(question, _)| !question.text().is_empty())
+    }
+
     /// True where an encoder is asked.
     pub(crate) fn has_vectors(&self) -> bool {
         self.questions.iter().any(|(question, _)| !question.vector.is_empty())
@@ -126,36 +153,58 @@ impl IssueQuestion {
 
 impl CodeIndex {
     /// The best `n` units for an issue, best first.
-    pub fn search_issue(&self, issue: &IssueQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
-        if let ([(question, _)], []) = (issue.questions.as_slice(), issue.places.as_slice()) {
+    pub fn search_issue(&self, issue: &PartedQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
+        if let ([(question, _)], [], 1) = (issue.questions.as_slice(), issue.places.as_slice(), issue.hops) {
             return self.search(question, weights, n);
         }
         let mut fused: HashMap<usize, (f32, Signals)> = HashMap::new();
         for (question, weight) in &issue.questions {
-            let signal_weights = weights.of(question.intent());
-            let found = self.candidates(question, signal_weights, BROUGHT)?;
-            let score = |signals: &Signals| signals.score(signal_weights);
-            let best = found.iter().map(|(_, signals)| score(signals)).fold(f32::MIN_POSITIVE, f32::max);
-            for (unit, signals) in found {
-                let share = weight * score(&signals) / best;
-                let sum = fused.entry(unit).or_insert((0.0, signals));
-                sum.0 += share;
-                sum.1 = sum.1.greatest(signals);
-            }
+            self.add_part(question, *weight, weights, &mut fused)?;
         }
-        let prose = weights.of(crate::ranking::Intent::Prose);
+        let prose = issue.questions.first().map_or(&weights.words.prose, |(question, _)| weights.of(question, self));
         for place in &issue.places {
             self.add_place(place, issue, prose, &mut fused);
         }
-        let found = fused.into_iter().map(|(unit, (score, signals))| (unit, score, signals)).collect();
-        Ok(self.best(found, prose.again, n))
+        let ordered = |fused: &HashMap<usize, (f32, Signals)>, n: usize| {
+            let found = fused.iter().map(|(unit, (score, signals))| (*unit, *score, *signals)).collect();
+            self.best(found, prose.again, n)
+        };
+        let mut asked: HashSet<String> = HashSet::new();
+        let mut weight = 1.0;
+        for _ in 1..issue.hops {
+            let Some((like, _)) = issue.questions.first() else { break };
+            let Some(next) = self.next_hop(&ordered(&fused, n), like, &mut asked) else { break };
+            weight *= weights.hop;
+            self.add_part(&next, weight, weights, &mut fused)?;
+        }
+        Ok(ordered(&fused, n))
+    }
+
+    /// Adds what a part finds, as shares of its best.
+    fn add_part(
+        &self,
+        question: &SearchQuestion,
+        weight: f32,
+        weights: &RankingWeights,
+        fused: &mut HashMap<usize, (f32, Signals)>,
+    ) -> Result<()> {
+        let found = self.candidates(question, weights, BROUGHT)?;
+        let weights = weights.of(question, self);
+        let best = found.iter().map(|(_, signals)| signals.score(weights)).fold(f32::MIN_POSITIVE, f32::max);
+        for (unit, signals) in found {
+            let share = weight * signals.score(weights) / best;
+            let sum = fused.entry(unit).or_insert((0.0, signals));
+            sum.0 += share;
+            sum.1 = sum.1.greatest(signals);
+        }
+        Ok(())
     }
 
     /// Adds to the units of the files that a path means, and more to the one with the line.
     fn add_place(
         &self,
         place: &NamedPlace,
-        issue: &IssueQuestion,
+        issue: &PartedQuestion,
         weights: &SignalWeights,
         fused: &mut HashMap<usize, (f32, Signals)>,
     ) {
@@ -178,7 +227,7 @@ impl CodeIndex {
                 let more = of_file + if has_line { of_line } else { 0.0 };
                 // A file that is named by nothing but its place comes in with the unit of the line, or its first one.
                 if has_line || unit == file.units[0] || fused.contains_key(&(unit as usize)) {
-                    let signals = Signals { path: 1.0, role, ..Signals::default() };
+                    let signals = Signals { path: 1.0, role, context: 1.0, ..Signals::default() };
                     let sum = fused.entry(unit as usize).or_insert((0.0, signals));
                     sum.0 += role * share * more;
                     sum.1.path = 1.0;

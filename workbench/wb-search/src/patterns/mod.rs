@@ -72,7 +72,7 @@ impl CodeIndex {
             while indexed.next_if(|(known, _)| known.path < file.path).is_some() {}
             let known = indexed.next_if(|(known, _)| known.path == file.path);
             let known = known.filter(|(known, _)| (known.size, known.modified) == (file.size, file.modified));
-            let (language, role) = language_and_role(&file.path, "").unwrap_or(("", FileRole::Other));
+            let (language, role) = language_and_role(found.named(&file.path), "").unwrap_or(("", FileRole::Other));
             let role = known.map_or(role, |(known, _)| known.role);
             if !question.allows(&file.path, role, language) {
                 continue;

@@ -1,22 +1,22 @@
-//! How much of a question one unit has: a number by which a question that nothing here answers is known from others.
+//! Share of a question that one unit has: a number by which a question that nothing here answers is known from others.
 
 use std::collections::HashMap;
 
 use super::SearchQuestion;
-use crate::{CodeIndex, IssueQuestion, Result};
+use crate::{CodeIndex, PartedQuestion, Result};
 
 /// BM25's constants here: those that are common, not the ranking's, so that fitted weights leave confidence as it is.
 const K1: f32 = 1.5;
 const B: f32 = 0.75;
 
 impl CodeIndex {
-    /// How sure it is that something answers, 0 to 1: the geometric mean of two shares. One is that of the first line's
+    /// Confidence that something answers, 0 to 1: the geometric mean of two shares. One is that of the first line's
     /// words, by their rarity, which the unit with most of them has; the other is the best unit's BM25 for the whole text,
     /// of the most that any unit could have. A word that stands nowhere is the rarest.
     ///
     /// It compares questions of one kind: a long issue reaches less than a short one. `wb bench search --set no-answer`
     /// says what it is worth. It looks at words alone, and at all files, also at those that the question leaves aside.
-    pub fn confidence(&self, asked: &IssueQuestion) -> Result<f32> {
+    pub fn confidence(&self, asked: &PartedQuestion) -> Result<f32> {
         let (Some(title), Some(whole)) = (asked.title(), asked.whole_text()) else { return Ok(0.0) };
         let ([covered, _], [_, reached]) = (self.shares(title)?, self.shares(whole)?);
         Ok((covered * reached).sqrt())
@@ -64,7 +64,8 @@ mod tests {
         // Units of mean length have the word once.
         assert!((reached - covered / (1.0 + K1)).abs() < 1e-6, "{reached}");
         let weights = RankingWeights::shipped().unwrap();
-        let ask = |text: &str| index.confidence(&IssueQuestion::new(text, &SearchQuestion::new(""), &weights)).unwrap();
+        let ask =
+            |text: &str| index.confidence(&PartedQuestion::new(text, &SearchQuestion::new(""), &weights)).unwrap();
         // The first line has the zebra, the whole text one word in two.
         let expected = ((1.0 / 2.0) / (1.0 + K1)).sqrt();
         assert!((ask("zebra\n\nlion") - expected).abs() < 1e-6);

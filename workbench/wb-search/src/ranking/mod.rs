@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use question::intent;
 pub use question::{Intent, SearchQuestion};
 pub use signals::Signals;
-pub use weights::{RankingWeights, RoleWeights, SignalWeights};
+pub use weights::{IntentWeights, RankingWeights, RoleWeights, SignalWeights};
 
 use crate::{CodeIndex, Result, index::IndexedUnit};
 
@@ -38,8 +38,8 @@ pub struct FoundUnit {
 impl CodeIndex {
     /// The best `n` units for a question, best first. Equal scores are in the order of paths and lines.
     pub fn search(&self, question: &SearchQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
-        let weights = weights.of(question.intent());
         let candidates = self.candidates(question, weights, LOOKED_AT.max(n.saturating_mul(4)))?;
+        let weights = weights.of(question, self);
         let scored = candidates.into_iter().map(|(unit, signals)| (unit, signals.score(weights), signals)).collect();
         Ok(self.best(scored, weights.again, n))
     }
@@ -69,10 +69,10 @@ impl CodeIndex {
     pub(crate) fn candidates(
         &self,
         question: &SearchQuestion,
-        weights: &SignalWeights,
+        weights: &RankingWeights,
         most: usize,
     ) -> Result<Vec<(usize, Signals)>> {
-        signals::candidates(self, question, weights, most)
+        signals::candidates(self, question, weights.of(question, self), &weights.context, most)
     }
 
     fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    context::FileContext,
     files::FileRole,
     words::{says_nothing, tokenizer},
 };
@@ -36,6 +37,8 @@ pub struct SearchQuestion {
     pub languages: Vec<String>,
     /// Units that may answer, by their positions in the index; all, where nothing is said.
     pub units: Option<HashSet<usize>>,
+    /// Files that whoever asks has to do with.
+    pub context: FileContext,
 }
 
 impl SearchQuestion {
@@ -64,14 +67,15 @@ impl SearchQuestion {
             roles: Vec::new(),
             languages: Vec::new(),
             units: None,
+            context: FileContext::default(),
         }
     }
 
     /// Another text to the files that this one asks.
     #[must_use]
     pub fn asking(&self, text: &str) -> Self {
-        let Self { below, roles, languages, units, .. } = self.clone();
-        Self { below, roles, languages, units, ..Self::new(text) }
+        let Self { below, roles, languages, units, context, .. } = self.clone();
+        Self { below, roles, languages, units, context, ..Self::new(text) }
     }
 
     /// Its text.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{SearchQuestion, weights::SignalWeights};
-use crate::{CodeIndex, Result, words::tokenizer};
+use crate::{CodeIndex, Result, context::ContextWeights, words::tokenizer};
 
 /// Parts of a score, each 0 to about 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub struct Signals {
     pub theme: f32,
     /// Factor for the file's role.
     pub role: f32,
+    /// Factor for the files that whoever asks has to do with.
+    pub context: f32,
 }
 
 impl Signals {
@@ -36,7 +38,7 @@ impl Signals {
             + weights.coherence * self.coherence
             + weights.means * self.meaning
             + weights.file_means * self.theme;
-        self.role * sum
+        self.role * self.context * sum
     }
 
     /// Each the greater one of two.
@@ -51,6 +53,7 @@ impl Signals {
             meaning: self.meaning.max(other.meaning),
             theme: self.theme.max(other.theme),
             role: self.role.max(other.role),
+            context: self.context.max(other.context),
         }
     }
 }
@@ -63,6 +66,7 @@ pub(super) fn candidates(
     index: &CodeIndex,
     question: &SearchQuestion,
     weights: &SignalWeights,
+    context: &ContextWeights,
     most: usize,
 ) -> Result<Vec<(usize, Signals)>> {
     let (files, units) = (index.files(), index.units());
@@ -105,6 +109,7 @@ pub(super) fn candidates(
     }
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let (coherence, theme) = (best_of_files::<3>(index, &scores), best_of_files::<5>(index, &meaning));
+    let in_context: Vec<f32> = files.iter().map(|file| question.context.factor(&file.path, context)).collect();
     let share = |of: f32| if all > 0.0 { of / all } else { 0.0 };
     // The best by a first look: words and what the file says.
     let first_look = |unit: usize| {
@@ -118,6 +123,7 @@ pub(super) fn candidates(
             meaning: meaning[unit],
             theme: theme[file],
             role: if question.asks_for(files[file].role) { 1.0 } else { weights.role(files[file].role) },
+            context: in_context[file],
         };
         (unit, signals)
     };

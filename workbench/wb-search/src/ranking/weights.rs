@@ -5,19 +5,33 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use wb_core::config;
 
-use super::Intent;
-use crate::{Result, files::FileRole, issue::IssueWeights};
+use super::{Intent, SearchQuestion};
+use crate::{CodeIndex, Result, context::ContextWeights, files::FileRole, issue::IssueWeights};
 
 /// Weights for all kinds of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RankingWeights {
+    /// Weights that hold where words alone are asked.
+    pub words: IntentWeights,
+    /// Weights that hold where an encoder's vectors are asked too.
+    pub vectors: IntentWeights,
+    /// Weights for the parts of an issue; none to ask for it as a whole.
+    pub issue: Option<IssueWeights>,
+    /// Weights of what whoever asks is doing.
+    pub context: ContextWeights,
+    /// Weight of a question that the answers before it brought up, beside theirs.
+    pub hop: f32,
+}
+
+/// Weights by the form of a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IntentWeights {
     /// Weights for names.
     pub symbol: SignalWeights,
     /// Weights for words.
     pub prose: SignalWeights,
-    /// Weights for the parts of an issue; none to ask for it as a whole.
-    pub issue: Option<IssueWeights>,
 }
 
 /// The weights that the ranking has, as `wb search tune` writes them.
@@ -31,13 +45,18 @@ impl RankingWeights {
 
     /// Plain BM25 over the text of units.
     pub fn plain() -> Self {
-        Self { symbol: SignalWeights::plain(), prose: SignalWeights::plain(), issue: None }
+        let plain = IntentWeights { symbol: SignalWeights::plain(), prose: SignalWeights::plain() };
+        let (words, vectors) = (plain.clone(), plain);
+        Self { words, vectors, issue: None, context: ContextWeights::none(), hop: 0.0 }
     }
 
-    pub(crate) fn of(&self, intent: Intent) -> &SignalWeights {
-        match intent {
-            Intent::Symbol => &self.symbol,
-            Intent::Prose => &self.prose,
+    /// The weights of a question to an index: of names or of prose, with vectors where both have some.
+    pub(crate) fn of(&self, question: &SearchQuestion, index: &CodeIndex) -> &SignalWeights {
+        let by_meaning = index.vectors().is_some() && !question.vector.is_empty();
+        let weights = if by_meaning { &self.vectors } else { &self.words };
+        match question.intent() {
+            Intent::Symbol => &weights.symbol,
+            Intent::Prose => &weights.prose,
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::{LoadedSet, Repository};
 use crate::{Error, Result};
 
-/// What a question says of its repository.
+/// Repository of a question, as the question names it.
 pub(super) struct AtCommit<'a> {
     /// Names by which its folder may be called, beside its own.
     pub ids: &'a [&'a str],

@@ -38,16 +38,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             set.left_out += 1;
             continue;
         }
-        let primary = targets.len();
-        set.questions.push(SetQuestion {
-            id,
-            text: query,
-            asked: None,
-            repository,
-            category: language,
-            targets,
-            primary,
-        });
+        set.questions.push(SetQuestion::new(id, query, repository, language, targets));
     }
     set.with_repositories(&corpora)
 }

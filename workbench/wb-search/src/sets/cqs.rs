@@ -48,16 +48,9 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         let file: File = read_json(&path)?;
         questions.extend(file.queries.into_iter().enumerate().map(|(at, asked)| {
             let Gold { origin, line_start, line_end } = asked.gold_chunk;
-            SetQuestion {
-                id: format!("{name}:{at}"),
-                text: asked.query,
-                asked: None,
-                repository: 0,
-                category: asked.category,
-                targets: vec![Target { path: origin, lines: Some([line_start, line_end]) }],
-                primary: 1,
-            }
+            let targets = vec![Target { path: origin, lines: Some([line_start, line_end]) }];
+            SetQuestion::new(format!("{name}:{at}"), asked.query, 0, asked.category, targets)
         }));
     }
-    Ok(LoadedSet { set: SearchSet::Cqs, repositories, questions, left_out: 0, copy: None })
+    Ok(LoadedSet { repositories, questions, ..LoadedSet::empty(SearchSet::Cqs) })
 }

@@ -2,6 +2,7 @@
 //!
 //! Each set is laid out as its authors publish it, with its repositories below `corpora/` (cqs: `corpus/`).
 
+mod against;
 mod at_commit;
 mod context_bench;
 mod cqs;
@@ -11,6 +12,7 @@ mod own;
 mod semble;
 mod swe_qa;
 mod tune;
+mod values;
 
 use std::{
     fmt,
@@ -25,7 +27,7 @@ use tempfile::TempDir;
 pub use tune::{IndexedSet, tune, worth};
 use wb_core::Encoder;
 
-use crate::{Error, IssueQuestion, RankingWeights, Result, SearchQuestion};
+use crate::{Error, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion};
 
 /// A set of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,15 +61,6 @@ impl SearchSet {
             Self::ContextBench => "contextbench",
             Self::NoAnswer => "no-answer",
             Self::Own => "own",
-        }
-    }
-
-    /// A question of the set, as a whole or, of issues, in parts.
-    pub(crate) fn asked(self, text: &str, weights: &RankingWeights) -> IssueQuestion {
-        let question = SearchQuestion::new("");
-        match self {
-            Self::ContextBench | Self::NoAnswer => IssueQuestion::new(text, &question, weights),
-            _ => IssueQuestion::whole(question.asking(text)),
         }
     }
 
@@ -112,21 +105,45 @@ pub struct LoadedSet {
     pub left_out: usize,
     /// A copy of the repository that is searched, where the set makes one.
     pub copy: Option<Arc<TempDir>>,
+    /// True to ask in the context that a question has.
+    pub in_context: bool,
+    /// Hops of every question, see [`PartedQuestion::set_hops`].
+    pub hops: u8,
 }
 
 impl LoadedSet {
     fn empty(set: SearchSet) -> Self {
-        Self { set, repositories: Vec::new(), questions: Vec::new(), left_out: 0, copy: None }
+        let (repositories, questions) = (Vec::new(), Vec::new());
+        Self { set, repositories, questions, left_out: 0, copy: None, in_context: false, hops: 1 }
     }
 
     /// Gives every question the vectors of its parts, as the weights take it apart.
     pub fn embed(&mut self, encoder: &dyn Encoder, weights: &RankingWeights) -> Result<()> {
-        for question in &mut self.questions {
-            let mut asked = self.set.asked(&question.text, weights);
+        let asked = self.questions.iter().map(|question| {
+            let mut asked = self.asked(question, weights);
             asked.embed(encoder)?;
-            question.asked = Some(asked);
-        }
+            Ok(Some(asked))
+        });
+        let asked = asked.collect::<Result<Vec<_>>>()?;
+        self.questions.iter_mut().zip(asked).for_each(|(question, asked)| question.asked = asked);
         Ok(())
+    }
+
+    /// A question as a whole or, of issues, in parts; with its vectors, where it has some.
+    pub(crate) fn asked(&self, question: &SetQuestion, weights: &RankingWeights) -> PartedQuestion {
+        if let Some(asked) = &question.asked {
+            return asked.clone();
+        }
+        let like = SearchQuestion::new("");
+        let mut asked = match self.set {
+            SearchSet::ContextBench | SearchSet::NoAnswer => PartedQuestion::new(&question.text, &like, weights),
+            _ => PartedQuestion::whole(like.asking(&question.text)),
+        };
+        if self.in_context {
+            asked.set_context(&question.context, &weights.context);
+        }
+        asked.set_hops(self.hops);
+        asked
     }
 }
 
@@ -148,8 +165,10 @@ pub struct SetQuestion {
     pub id: String,
     /// The question.
     pub text: String,
+    /// The file that is open, where the set says so.
+    pub context: SearchContext,
     /// The question with its vectors, where an encoder is asked.
-    pub asked: Option<IssueQuestion>,
+    pub asked: Option<PartedQuestion>,
     /// Position of its repository.
     pub repository: usize,
     /// Kind of question, as the set has it.
@@ -158,6 +177,14 @@ pub struct SetQuestion {
     pub targets: Vec<Target>,
     /// Number of targets, from the first, that are the answer; the others are good too.
     pub primary: usize,
+}
+
+impl SetQuestion {
+    /// A question to a repository, by its position; all targets are the answer.
+    fn new(id: String, text: String, repository: usize, category: String, targets: Vec<Target>) -> Self {
+        let (primary, context) = (targets.len(), SearchContext::default());
+        Self { id, text, context, asked: None, repository, category, targets, primary }
+    }
 }
 
 /// A place that answers.

@@ -9,7 +9,7 @@ use super::{
     LoadedSet, SearchSet, SetQuestion, Target,
     at_commit::{AtCommit, lines_of},
 };
-use crate::Result;
+use crate::{FileContext, Result, SearchContext};
 
 #[derive(Deserialize)]
 struct Sample {
@@ -30,9 +30,17 @@ struct SampleQuery {
     pr_body: String,
     review_comment: String,
     raw_signal: String,
+    path: String,
+    changed_file: String,
 }
 
 impl SampleQuery {
+    /// The file that is open.
+    fn context(&self) -> SearchContext {
+        let current = [&self.path, &self.changed_file].into_iter().find(|path| !path.is_empty()).cloned();
+        SearchContext { files: FileContext { current, recent: Vec::new() }, ..SearchContext::default() }
+    }
+
     /// Words alone: the path that a sample may have beside them would give its repository away.
     fn text(self) -> String {
         let parts = [self.text, self.pr_title, self.pr_body, self.review_comment, self.raw_signal];
@@ -69,8 +77,9 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             continue;
         }
         let category = if gold.no_gold { gold.reason } else { task_type };
-        let primary = targets.len();
-        set.questions.push(SetQuestion { id, text: query.text(), asked: None, repository, category, targets, primary });
+        let context = query.context();
+        let question = SetQuestion::new(id, query.text(), repository, category, targets);
+        set.questions.push(SetQuestion { context, ..question });
     }
     set.with_repositories(&corpora)
 }

@@ -49,7 +49,7 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         return Err(Error::failed(what).with_hint("`--dataset` is the folder of a repository"));
     }
     let repositories = vec![repository(name.as_deref().unwrap_or("repository"), "", root)?];
-    Ok(LoadedSet { set: SearchSet::Own, repositories, questions, left_out: 0, copy: Some(Arc::new(copy)) })
+    Ok(LoadedSet { repositories, questions, copy: Some(Arc::new(copy)), ..LoadedSet::empty(SearchSet::Own) })
 }
 
 /// A file of code.
@@ -69,8 +69,7 @@ fn drawn<T>(purpose: &str, all: Vec<T>) -> Vec<T> {
 }
 
 fn question(kind: &str, number: usize, text: String, targets: Vec<Target>) -> SetQuestion {
-    let (id, primary) = (format!("{kind}:{number}"), targets.len());
-    SetQuestion { id, text, asked: None, repository: 0, category: kind.to_owned(), targets, primary }
+    SetQuestion::new(format!("{kind}:{number}"), text, 0, kind.to_owned(), targets)
 }
 
 /// A documented function: what is asked, the lines that are taken out, and what stands there then.

@@ -48,23 +48,20 @@ impl<'de> Deserialize<'de> for Place {
 
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     let listed: Vec<Listed> = read_json(&folder.join("repos.json"))?;
-    let mut set =
-        LoadedSet { set: SearchSet::Semble, repositories: Vec::new(), questions: Vec::new(), left_out: 0, copy: None };
+    let mut set = LoadedSet::empty(SearchSet::Semble);
     for Listed { name, language, benchmark_root } in listed {
         let annotations = folder.join("annotations").join(format!("{name}.json"));
         let root = folder.join("corpora").join(&name).join(benchmark_root.unwrap_or_default());
         let number = set.repositories.len();
         set.repositories.push(repository(&name, &language, root)?);
         let asked: Vec<Annotation> = read_json(&annotations)?;
-        set.questions.extend(asked.into_iter().enumerate().map(|(at, asked)| SetQuestion {
-            id: format!("{name}:{at}"),
-            text: asked.query,
-            asked: None,
-            repository: number,
-            category: asked.category.unwrap_or_default(),
-            primary: asked.relevant.len(),
-            targets: asked.relevant.into_iter().chain(asked.secondary).map(|place| place.0).collect(),
-        }));
+        for (asked, at) in asked.into_iter().zip(0..) {
+            let primary = asked.relevant.len();
+            let targets = asked.relevant.into_iter().chain(asked.secondary).map(|place| place.0).collect();
+            let (id, category) = (format!("{name}:{at}"), asked.category.unwrap_or_default());
+            let question = SetQuestion::new(id, asked.query, number, category, targets);
+            set.questions.push(SetQuestion { primary, ..question });
+        }
     }
     Ok(set)
 }

@@ -36,15 +36,8 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
                 set.repositories.len() - 1
             }
         };
-        set.questions.push(SetQuestion {
-            id: asked.id,
-            text: asked.question,
-            asked: None,
-            repository: at,
-            category: String::new(),
-            primary: asked.citations.len(),
-            targets: asked.citations.into_iter().map(Target::from).collect(),
-        });
+        let targets = asked.citations.into_iter().map(Target::from).collect();
+        set.questions.push(SetQuestion::new(asked.id, asked.question, at, String::new(), targets));
     }
     match set.repositories.is_empty() {
         true => Err(Error::failed(format!("{} has none of the repositories", folder.join("corpora").display()))

@@ -77,6 +77,8 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
         });
         Ok(mean(&worths.collect::<Result<Vec<f64>>>()?))
     };
+    // Where an encoder is asked, the weights that hold then.
+    let by_meaning = sets.iter().all(|(_, indexes)| indexes.iter().all(|index| index.vectors().is_some()));
     let mut best = start;
     let mut reached = reached_by(&best)?;
     tell("start", reached);
@@ -86,7 +88,7 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
             for Dial { name, of, step, most } in &DIALS {
                 for direction in [1.0, -1.0] {
                     let mut tried = best.clone();
-                    let number = of(&mut tried.prose);
+                    let number = of(if by_meaning { &mut tried.vectors.prose } else { &mut tried.words.prose });
                     *number = (*number + direction * factor * step).clamp(0.0, *most);
                     let found = if tried == best { continue } else { reached_by(&tried)? };
                     if found > reached + 1e-5 {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use wb_core::{Encoder, Progress, Side};
 
 use super::{UnitKey, UnitVectors, VectorStore};
-use crate::{CodeIndex, Error, Result};
+use crate::{CodeIndex, Error, Result, files::named};
 
 /// Units that are embedded before their vectors are kept: what a killed process loses at most.
 const TOGETHER: usize = 2048;
@@ -79,7 +79,9 @@ fn texts(index: &CodeIndex, units: &[usize]) -> Vec<(usize, String)> {
             continue;
         }
         let lines: Vec<&str> = text.lines().collect();
-        texts.extend(units.into_iter().map(|unit| (unit, index.units()[unit].unit.text(path, &lines))));
+        texts.extend(
+            units.into_iter().map(|unit| (unit, index.units()[unit].unit.text(named(index.further(), path), &lines))),
+        );
     }
     texts.sort_unstable_by_key(|(unit, _)| *unit);
     texts

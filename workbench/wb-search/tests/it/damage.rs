@@ -1,6 +1,6 @@
 //! Index files that are not what was written, by accident or on purpose.
 
-use std::{collections::BTreeMap, fs, sync::LazyLock};
+use std::{fs, sync::LazyLock};
 
 use wb_search::{CodeIndex, FolderFiles, LinePattern, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder};
 
@@ -16,7 +16,7 @@ fn tried(bytes: &[u8], root: &std::path::Path) -> Result<(), wb_search::Error> {
     for question in ["read config file", "Server", "listen port", "x"] {
         index.search(&SearchQuestion::new(question), &RankingWeights::shipped().unwrap(), 10)?;
     }
-    let found = FolderFiles { root: root.to_owned(), commit: None, files: Vec::new(), skipped: BTreeMap::new() };
+    let found = FolderFiles { files: Vec::new(), ..FolderFiles::of(root).unwrap() };
     index.matching_lines(&found, &LINES, &SearchQuestion::new(""))?;
     Ok(())
 }
@@ -39,7 +39,7 @@ fn a_damaged_index_is_refused_by_its_name() {
         (good[..good.len() / 2].to_vec(), "its checksum is another"),
         (Vec::new(), "is no index of this program"),
         (b"wbcode\x00\x09and more".to_vec(), "another version"),
-        (b"wbcode\x00\x02short".to_vec(), "points out of it"),
+        (b"wbcode\x00\x03short".to_vec(), "points out of it"),
     ] {
         let error = tried(&bytes, folder.path()).unwrap_err();
         let told = format!("{error}: {}", std::error::Error::source(&error).unwrap());

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fs, thread};
 
 use proptest::prelude::*;
-use wb_search::{CodeIndex, FolderFiles, IndexPlace, build};
+use wb_search::{CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchAnswer, SearchQuestion, build};
 
-use crate::{PARSER, SERVER, bytes, indexed, project, write};
+use crate::{PARSER, SERVER, bytes, indexed, project, request, write};
 
 #[test]
 fn what_was_written_is_read_again() {
@@ -103,4 +103,44 @@ proptest! {
         let updated = index.update(&found, &mut |_| {}).unwrap();
         prop_assert_eq!(bytes(&updated), bytes(&build(found, &mut |_| {}).unwrap().0));
     }
+}
+
+#[test]
+fn further_folders_are_searched_until_they_are_forgotten() {
+    let folder = project(&[
+        ("app/src/a.rs", "fn zebra() {\n    stripes()\n}\n"),
+        ("app/.gitignore", "node_modules\n"),
+        ("app/node_modules/mane/lion.js", "function lion() {\n  return mane()\n}\n"),
+        ("tests/lib-1.0/src/zoo.rs", "fn giraffe() {\n    neck()\n}\n"),
+    ]);
+    let root = folder.path().canonicalize().unwrap();
+    let mut place = IndexPlace::of(&root.join("app"), Some(root.join("index"))).unwrap();
+    let found = |place: &IndexPlace, text: &str| {
+        let (index, _) = place.bring_up(false, &mut |_| {}).unwrap();
+        let found = index.search(&SearchQuestion::new(text), &RankingWeights::shipped().unwrap(), 10).unwrap();
+        found.into_iter().map(|found| (found.path, found.signals.role)).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&place, "giraffe"), []);
+    let (lib, package) = (root.join("tests/lib-1.0"), root.join("app/node_modules/mane"));
+    place.further = Some(vec![lib.clone(), package.clone(), root.join("app/src")]);
+    // What is above a further folder does not count: its files are no tests.
+    let zoo = lib.join("src/zoo.rs").display().to_string();
+    assert_eq!(found(&place, "giraffe"), [(zoo.clone(), 1.0)]);
+    assert_eq!(found(&place, "lion"), [(package.join("lion.js").display().to_string(), 1.0)]);
+    assert_eq!(found(&place, "zebra"), [("src/a.rs".to_owned(), 1.0)], "a file of two folders is there once");
+    // Kept from then on; a text of it is read from where it lies.
+    place.further = None;
+    write(&lib, "src/zoo.rs", "fn giraffe() {\n    long_neck()\n}\n");
+    assert_eq!(found(&place, "long neck"), [(zoo.clone(), 1.0)]);
+    let index = place.read().unwrap().unwrap();
+    let told = SearchAnswer::of(&index, &request("giraffe", None), &RankingWeights::shipped().unwrap()).unwrap();
+    assert!(told.text(false).contains("    long_neck()"), "{}", told.text(false));
+    let lines = index
+        .matching_lines(&index.walk().unwrap(), &LinePattern::new("neck").unwrap(), &SearchQuestion::new(""))
+        .unwrap();
+    assert_eq!(lines.iter().map(|line| line.path.as_str()).collect::<Vec<_>>(), [zoo.as_str()]);
+    place.further = Some(Vec::new());
+    assert_eq!(found(&place, "giraffe"), []);
+    place.further = Some(vec![root.join("nowhere")]);
+    assert!(place.bring_up(false, &mut |_| {}).unwrap_err().to_string().contains("nowhere is not a folder"));
 }

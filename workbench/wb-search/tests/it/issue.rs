@@ -1,14 +1,14 @@
 //! Issues and stack traces as questions.
 
 use wb_search::{
-    IssueQuestion, IssueWeights, RankingWeights, SearchQuestion,
+    IssueWeights, PartedQuestion, RankingWeights, SearchQuestion,
     sets::{SearchSet, measure},
 };
 
 use crate::{PARSER, SERVER, indexed, project};
 
 fn found(index: &wb_search::CodeIndex, issue: &str, weights: &RankingWeights) -> Vec<String> {
-    let issue = IssueQuestion::new(issue, &SearchQuestion::new(""), weights);
+    let issue = PartedQuestion::new(issue, &SearchQuestion::new(""), weights);
     let found = index.search_issue(&issue, weights, 10).unwrap();
     found.into_iter().map(|found| format!("{}:{}", found.path, found.lines[0])).collect()
 }
@@ -30,7 +30,7 @@ fn frames_of_a_trace_lead_to_their_lines() {
     assert_eq!(found(&index, "", &weights), Vec::<String>::new());
     let mut only_docs = SearchQuestion::new("");
     only_docs.below = "app".into();
-    let issue = IssueQuestion::new(trace, &only_docs, &weights);
+    let issue = PartedQuestion::new(trace, &only_docs, &weights);
     assert_eq!(index.search_issue(&issue, &weights, 10).unwrap(), [], "a file that may not answer does not");
 }
 

@@ -11,7 +11,7 @@ mod vectors;
 
 use std::{fs, path::Path};
 
-use wb_search::{CodeIndex, FolderFiles, build};
+use wb_search::{AnswerRequest, CodeIndex, FolderFiles, PartedQuestion, SearchQuestion, build};
 
 /// A project with these files.
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -28,6 +28,12 @@ fn write(root: &Path, path: &str, text: &str) {
 
 fn indexed(root: &Path) -> CodeIndex {
     build(FolderFiles::of(root).unwrap(), &mut |_| {}).unwrap().0
+}
+
+fn request(text: &str, budget: Option<usize>) -> AnswerRequest {
+    let question = SearchQuestion::new(text);
+    let parted = PartedQuestion::whole(question.clone());
+    AnswerRequest { question, parted, pattern: None, most: 5, budget }
 }
 
 /// Bytes of an index, by the file that it writes.

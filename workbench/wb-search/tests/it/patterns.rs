@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use wb_search::{AnswerRequest, FolderFiles, LinePattern, RankingWeights, SearchAnswer, SearchQuestion};
 
-use crate::{PARSER, SERVER, indexed, project, write};
+use crate::{PARSER, SERVER, indexed, project, request, write};
 
 fn lines(index: &wb_search::CodeIndex, pattern: &str, question: &SearchQuestion) -> Vec<String> {
     let found = FolderFiles::of(index.root()).unwrap();
@@ -84,8 +84,7 @@ fn a_pattern_narrows_a_question_down() {
     let index = indexed(folder.path());
     let ask = |text: &str, pattern: &str| {
         let pattern = Some(LinePattern::new(pattern).unwrap());
-        let request =
-            AnswerRequest { question: SearchQuestion::new(text), issue: None, pattern, most: 9, budget: None };
+        let request = AnswerRequest { pattern, most: 9, ..request(text, None) };
         SearchAnswer::of(&index, &request, &RankingWeights::shipped().unwrap()).unwrap()
     };
     let narrowed = ask("read config", r"parse\(");

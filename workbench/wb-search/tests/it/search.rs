@@ -1,16 +1,12 @@
 //! Answers of small projects.
 
-use wb_search::{AnswerRequest, FileRole, RankingWeights, SearchAnswer, SearchQuestion};
+use wb_search::{FileContext, FileRole, PartedQuestion, RankingWeights, SearchAnswer, SearchContext, SearchQuestion};
 
-use crate::{PARSER, SERVER, indexed, project, write};
+use crate::{PARSER, SERVER, indexed, project, request, write};
 
 fn found(index: &wb_search::CodeIndex, question: &SearchQuestion) -> Vec<String> {
     let found = index.search(question, &RankingWeights::shipped().unwrap(), 10).unwrap();
     found.into_iter().map(|found| format!("{}:{}", found.path, found.lines[0])).collect()
-}
-
-fn request(text: &str, budget: Option<usize>) -> AnswerRequest {
-    AnswerRequest { question: SearchQuestion::new(text), issue: None, pattern: None, most: 5, budget }
 }
 
 #[test]
@@ -71,4 +67,58 @@ fn what_a_terminal_takes_for_a_command_is_not_shown() {
     assert!(answer.answers[0].text.contains("title"));
     assert!(!answer.text(true).contains(['\u{1b}', '\u{7}']));
     assert!(!serde_json::to_string(&answer).unwrap().contains("\\u001b"));
+}
+
+#[test]
+fn the_context_moves_files_and_adds_questions() {
+    let folder = project(&[
+        ("a/zebra.rs", "fn zebra() {\n    stripes()\n}\n"),
+        ("b/zebra.rs", "fn zebra() {\n    stripes()\n}\n"),
+        ("b/other.rs", "fn lion() {\n    mane()\n}\n"),
+    ]);
+    let index = indexed(folder.path());
+    let weights = RankingWeights::shipped().unwrap();
+    let ask = |text: &str, context: SearchContext| {
+        let mut asked = PartedQuestion::whole(SearchQuestion::new(text));
+        asked.set_context(&context, &weights.context);
+        let found = index.search_issue(&asked, &weights, 10).unwrap();
+        found.into_iter().map(|found| (found.path, found.signals.context)).collect::<Vec<_>>()
+    };
+    let files = |current: Option<&str>, recent: &[&str]| {
+        let recent = recent.iter().map(|path| (*path).to_owned()).collect();
+        SearchContext { files: FileContext { current: current.map(str::to_owned), recent }, ..SearchContext::default() }
+    };
+    let paths = |found: Vec<(String, f32)>| found.into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    assert_eq!(paths(ask("zebra stripes", files(None, &[]))), ["a/zebra.rs", "b/zebra.rs"]);
+    let found = ask("zebra stripes", files(Some("b/other.rs"), &[]));
+    assert_eq!(found, [("b/zebra.rs".to_owned(), 1.3), ("a/zebra.rs".to_owned(), 1.0)]);
+    assert_eq!(paths(ask("zebra stripes", files(None, &["a/zebra.rs"]))), ["b/zebra.rs", "a/zebra.rs"]);
+    // A task brings in what the question does not say, below what it says.
+    let task = SearchContext { task: "lion mane".into(), ..SearchContext::default() };
+    assert_eq!(paths(ask("zebra stripes", task.clone())), ["a/zebra.rs", "b/zebra.rs", "b/other.rs"]);
+    let before = SearchContext { queries: vec!["lion".into()], ..SearchContext::default() };
+    assert_eq!(ask("zebra stripes", before).len(), 3);
+    assert_eq!(paths(ask("", task)), ["b/other.rs"]);
+}
+
+#[test]
+fn further_hops_ask_for_the_names_that_answers_use() {
+    let folder = project(&[
+        ("a.rs", "fn open_store() {\n    let records = parse_records();\n}\n"),
+        ("b.rs", "fn parse_records() {\n    let line = next_line();\n}\n"),
+        ("c.rs", "fn next_line() {\n    split()\n}\n"),
+    ]);
+    let index = indexed(folder.path());
+    let weights = RankingWeights::shipped().unwrap();
+    let ask = |hops: u8| {
+        let mut asked = PartedQuestion::whole(SearchQuestion::new("open store"));
+        asked.set_hops(hops);
+        let found = index.search_issue(&asked, &weights, 10).unwrap();
+        found.into_iter().map(|found| found.path).collect::<Vec<_>>()
+    };
+    assert_eq!((ask(1), ask(2)), (vec!["a.rs".to_owned()], vec!["a.rs".to_owned(), "b.rs".to_owned()]));
+    assert_eq!(ask(3), ["a.rs", "b.rs", "c.rs"]);
+    // A file that is not as it was says nothing.
+    write(folder.path(), "a.rs", "fn open_store() {}\n");
+    assert_eq!(ask(3), ["a.rs"]);
 }

@@ -170,6 +170,37 @@ fn questions_without_an_answer_are_told_from_others() {
 }
 
 #[test]
+fn a_ranking_is_compared_with_itself_and_with_a_run_of_another_tool() {
+    let folder = semble();
+    let loaded = SearchSet::Semble.load(folder.path()).unwrap();
+    let found = indexes(&loaded);
+    let weights = RankingWeights::shipped().unwrap();
+    let mut own = measure(&loaded, &found, &weights, "own").unwrap();
+    let place = |name: &str| folder.path().join(name);
+    wb_retrieval::trec::write_runs(&place("own.trec"), &loaded.runs(&found, &weights).unwrap(), "own").unwrap();
+    let run = loaded.other(&place("own.trec"), &found).unwrap();
+    // The same lines in the same order have the same values.
+    assert_eq!(run.metrics, own.metrics);
+    write(folder.path(), "own.json", &serde_json::to_string(&own).unwrap());
+    own.compare(&loaded.other(&place("own.json"), &found).unwrap()).unwrap();
+    assert!(own.against.values().all(|compared| compared.difference == 0.0), "{:?}", own.against);
+    // Nothing was found of any question.
+    let first = &loaded.questions[0].id;
+    write(folder.path(), "none.trec", &format!("{first} Q0 nowhere.py:1-2 1 0.5 t\n"));
+    own.compare(&loaded.other(&place("none.trec"), &found).unwrap()).unwrap();
+    let values: Vec<f64> = own.questions.iter().map(|question| question.values["p@1"]).collect();
+    let compared = own.against["p@1"];
+    assert_eq!(compared.difference, values.iter().sum::<f64>() / values.len() as f64);
+    assert_eq!(compared.wins_ties_losses.iter().sum::<usize>(), values.len());
+    write(folder.path(), "other.trec", "x Q0 a.py 1 0.5 t\n");
+    let told = loaded.other(&place("other.trec"), &found).unwrap_err().to_string();
+    assert!(told.contains(&format!("has none of the questions of semble, expected ids like `{first}`")), "{told}");
+    let cqs = serde_json::to_string(&wb_search::sets::Measured { set: SearchSet::Cqs, ..own }).unwrap();
+    write(folder.path(), "cqs.json", &cqs);
+    assert!(loaded.other(&place("cqs.json"), &found).unwrap_err().to_string().contains("expected one on semble"));
+}
+
+#[test]
 fn what_is_not_a_set_says_what_was_expected() {
     let folder = semble();
     std::fs::remove_dir_all(folder.path().join("corpora/beta")).unwrap();

@@ -115,7 +115,7 @@ fn a_file_whose_units_are_all_near_comes_before_one_of_which_one_is_nearer() {
     question.vector = vec![1.0, 0.0];
     let mut weights = RankingWeights::shipped().unwrap();
     let mut found = |theme: f32| {
-        weights.prose.file_means = theme;
+        weights.vectors.prose.file_means = theme;
         let found = index.search(&question, &weights, 5).unwrap();
         found.into_iter().map(|found| (found.names[0].clone(), found.signals.theme)).collect::<Vec<_>>()
     };

@@ -60,13 +60,23 @@ pub struct Bench {
     /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100]
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
-    /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, or own, made of
-    /// the repository that --dataset is.
+    /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, no-answer, or own, made of the repository that
+    /// --dataset is.
     #[arg(long, value_name = "SET")]
     pub set: Option<SearchSet>,
     /// Weights of the ranking of `search` that `wb search tune` wrote, instead of its own.
     #[arg(long, value_name = "FILE", requires = "set")]
     pub weights: Option<PathBuf>,
+    /// Another ranking to compare `search` with, question by question: what --json wrote, or a TREC run file with the
+    /// set's ids and documents like path:from-to.
+    #[arg(long, value_name = "FILE", requires = "set")]
+    pub against: Option<PathBuf>,
+    /// Asks questions of `search` in the context that they have: the file that is open.
+    #[arg(long, requires = "set")]
+    pub context: bool,
+    /// Asks each question of `search` so many times: each time for the names that the best answers before it use.
+    #[arg(long, value_name = "N", requires = "set", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub hops: u8,
     /// Text to embed of documents that a language model annotated: code, annotation, both, concat.
     #[arg(long, value_name = "WHAT", requires = "annotations", conflicts_with = "retriever")]
     pub embed: Option<String>,

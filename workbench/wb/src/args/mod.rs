@@ -25,7 +25,7 @@ pub use self::{
     given::{ExperimentArguments, Given, GivenLedger, file_and_values},
     init::InitArguments,
     mine_negatives::MineNegatives,
-    search::{IndexArguments, SearchArguments, SearchCommand, TuneArguments},
+    search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
     text2sql::Text2Sql,
 };
 
@@ -184,6 +184,8 @@ Examples:
 Examples:
   wb index path/to/project
   wb index path/to/project --encoder latest    # found by meaning too
+  wb index . ../library --dependency serde     # further folders, a dependency's source
+  wb index --watch
   wb index --status")]
     Index(IndexArguments),
     /// Finds functions, types and sections of a project by words or names.
@@ -192,6 +194,7 @@ Examples:
   wb search 'where are retries counted'
   wb search Parser::next --in src --explain
   wb search 'reading settings' -e 'fn \\w+_config' --budget 2000 --json
+  wb search 'where is this tested' --current-file src/parser.rs
   cargo test 2>&1 | wb search --issue -")]
     Search(SearchArguments),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.

@@ -10,9 +10,16 @@ use wb_search::{FileRole, LinePattern};
 /// A project to index.
 #[derive(Debug, Args)]
 pub struct IndexArguments {
-    /// The project's folder.
+    /// The project's folder, and further ones to search with it, which the index keeps to from then on.
     #[arg(value_name = "DIR", default_value = ".")]
-    pub folder: PathBuf,
+    pub folders: Vec<PathBuf>,
+    /// Dependencies whose sources are searched too, by their names: packages of Cargo's registry, of node_modules, of
+    /// Python's site-packages.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub dependency: Vec<String>,
+    /// The project's folder alone: further folders and dependencies that the index has are forgotten.
+    #[arg(long, conflicts_with = "dependency")]
+    pub alone: bool,
     /// The file of the index, instead of one of the cache folder.
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
@@ -29,8 +36,11 @@ pub struct IndexArguments {
     /// Words alone: vectors that the index has are forgotten.
     #[arg(long)]
     pub words: bool,
+    /// Stays, and brings the index up to date whenever files change.
+    #[arg(long, conflicts_with_all = ["status", "verify", "compact"])]
+    pub watch: bool,
     /// Changes nothing: says what the index has, and what has changed since.
-    #[arg(long, conflicts_with_all = ["anew", "encoder", "words"])]
+    #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "alone", "dependency"])]
     pub status: bool,
     /// Changes nothing: reads all of the index and its vectors, and says whether they are whole.
     #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "status"])]
@@ -77,6 +87,11 @@ pub struct SearchArguments {
     /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
+    /// Asks so many times: each time for the names that the best answers before it use.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub hops: u8,
+    #[command(flatten)]
+    pub context: ContextArguments,
     /// Words alone: vectors that the index has are left aside.
     #[arg(long)]
     pub words: bool,
@@ -92,6 +107,24 @@ pub struct SearchArguments {
     /// Says of what each score is made.
     #[arg(long)]
     pub explain: bool,
+}
+
+/// The context of a question, as an agent has it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Context")]
+pub struct ContextArguments {
+    /// The file that is open, by its path in the project: files of its folder and of its name count 1.3 times.
+    #[arg(long, value_name = "PATH")]
+    pub current_file: Option<PathBuf>,
+    /// Files that were seen: they count 0.8 times.
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    pub recent_files: Vec<PathBuf>,
+    /// A question that was asked before; may stand several times.
+    #[arg(long, value_name = "QUESTION")]
+    pub recent_queries: Vec<String>,
+    /// The task in words, which is asked for beside the question.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub task: String,
 }
 
 /// Work on the search itself.

@@ -1,11 +1,19 @@
 //! `wb index` and `wb search`: a project's code found by words, names and meaning.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, bail};
 use wb_core::Error;
-use wb_pipeline::search::{self, IndexEncoder, ProjectSearch};
-use wb_search::{AnswerRequest, IndexPlace, IssueQuestion, SearchQuestion, sets::SearchSet};
+use wb_pipeline::{
+    requirements,
+    search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench},
+};
+use wb_search::{
+    AnswerRequest, FileContext, IndexPlace, PartedQuestion, SearchContext, SearchQuestion, dependency, sets::SearchSet,
+};
 
 use super::End;
 use crate::{args, output};
@@ -15,7 +23,14 @@ const ANSWERS: usize = 10;
 
 /// `wb index`
 pub fn index(arguments: args::IndexArguments) -> Result<End> {
-    let place = IndexPlace::of(&arguments.folder, arguments.index.clone())?;
+    let Some((folder, further)) = arguments.folders.split_first() else { bail!("wb index DIR: a folder") };
+    let mut place = IndexPlace::of(folder, arguments.index.clone())?;
+    let full = |folder: &PathBuf| folder.canonicalize().map_err(Error::io("read", folder));
+    let mut further = further.iter().map(full).collect::<wb_core::Result<Vec<PathBuf>>>()?;
+    for name in &arguments.dependency {
+        further.push(dependency(&place.root, name)?);
+    }
+    place.further = (arguments.alone || !further.is_empty()).then_some(further);
     let looks = match &arguments {
         args::IndexArguments { status: true, .. } => Some(search::status(&place)?),
         args::IndexArguments { verify: true, .. } => Some(search::verify(&place)?),
@@ -31,6 +46,13 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
         None => IndexEncoder::Kept,
     };
     output::with_bars(|progress| search::index(&place, arguments.anew, &encoder, progress))?;
+    if arguments.watch {
+        let mut watch = output::with_bars(|progress| IndexWatch::of(&place, progress))?;
+        loop {
+            watch.wait()?;
+            output::with_bars(|progress| watch.bring_up(progress))?;
+        }
+    }
     Ok(End::Done)
 }
 
@@ -45,14 +67,20 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
     let weights = search::weights(arguments.weights.as_deref())?;
     let issue = arguments.issue.as_deref().map(read).transpose()?;
-    let issue = issue.map(|text| IssueQuestion::new(&text, &question, &weights));
+    let mut parted = match &issue {
+        Some(text) => PartedQuestion::new(text, &question, &weights),
+        None => PartedQuestion::whole(question.clone()),
+    };
+    let context = context(arguments.context, &place)?;
+    parted.set_context(&context, &weights.context);
+    parted.set_hops(arguments.hops);
     let most = match (arguments.number, issue.is_none() && text.is_empty()) {
         (Some(number), _) => usize::from(number),
         (None, true) => usize::MAX,
         (None, false) => ANSWERS,
     };
     let asked = ProjectSearch {
-        request: AnswerRequest { question, issue, pattern: arguments.regexp, most, budget: arguments.budget },
+        request: AnswerRequest { question, parted, pattern: arguments.regexp, most, budget: arguments.budget },
         weights,
         fresh: arguments.fresh,
         words: arguments.words,
@@ -61,6 +89,14 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     };
     let found = output::with_bars(|progress| asked.ask(&place, progress))?;
     Ok(if found { End::Done } else { End::Refused })
+}
+
+/// The context, its files by their paths in the project.
+fn context(arguments: args::ContextArguments, place: &IndexPlace) -> Result<SearchContext> {
+    let args::ContextArguments { current_file, recent_files, recent_queries, task } = arguments;
+    let current = current_file.map(|path| place.path_of(&path)).transpose()?;
+    let recent = recent_files.iter().map(|path| place.path_of(path)).collect::<wb_core::Result<_>>()?;
+    Ok(SearchContext { files: FileContext { current, recent }, queries: recent_queries, task })
 }
 
 /// `wb search tune`
@@ -86,8 +122,23 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         let names = SearchSet::ALL.map(SearchSet::name).join(", ");
         bail!("wb bench search --set SET --dataset DIR: a set of {names}");
     };
-    let encoder = arguments.encoder.as_deref().map(|name| (name.into(), arguments.device));
-    let weights = search::weights(arguments.weights.as_deref())?;
-    output::with_bars(|progress| search::bench(set, folder, encoder, &weights, arguments.json.clone(), progress))?;
-    Ok(End::Done)
+    const TAKEN: [&str; 7] = ["--dataset", "--json", "--require", "--encoder", "--trec", "--set", "--device"];
+    if let Some((option, _)) = arguments.given().find(|(option, _)| !TAKEN.contains(option)) {
+        bail!("{option} is for other benchmarks, not for search");
+    }
+    let require = arguments.require.iter().map(|text| requirements::requirement(text)).collect::<Result<Vec<_>>>()?;
+    let bench = SearchBench {
+        set,
+        folder,
+        encoder: arguments.encoder.as_deref().map(|name| (name.into(), arguments.device)),
+        weights: search::weights(arguments.weights.as_deref())?,
+        in_context: arguments.context,
+        hops: arguments.hops,
+        against: arguments.against.as_deref(),
+        json: arguments.json.as_deref(),
+        trec: arguments.trec.as_deref(),
+        require,
+    };
+    let reaches = output::with_bars(|progress| bench.run(progress))?;
+    Ok(if reaches { End::Done } else { End::Refused })
 }

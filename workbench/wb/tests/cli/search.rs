@@ -19,6 +19,8 @@ fn a_project_is_searched_and_says_what_has_changed() {
     assert!(wb(&["index", "project", "--status"]).ends_with("project: not indexed; `wb index` does it"));
     let first = search(&[]);
     assert!(first.starts_with("exit 0\nout: src/queue.rs:1-4  retry\nout:     /// Puts a job back"), "{first}");
+    let asked = search(&["--current-file", "src/mail.py", "--hops", "2", "--task", "send letters", "--explain"]);
+    assert!(asked.contains("out: src/mail.py:1-3") && asked.contains(", context 1.30\n"), "{asked}");
     sandbox.write("project/src/queue.rs", QUEUE.replace("retry", "again") + "\n");
     sandbox.write("project/src/new.go", "package a\n\n// Fails jobs.\nfunc fail() {}\n");
     let stale = search(&["-n", "1"]);
@@ -37,6 +39,28 @@ fn a_project_is_searched_and_says_what_has_changed() {
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     let best = &answer["answers"][0];
     assert_eq!((&best["path"], &best["lines"], &answer["files"]), (&"src/mail.py".into(), &[1, 3].into(), &3.into()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_watched_project_is_brought_up_to_date_when_it_changes() {
+    use std::io::{BufRead, BufReader};
+
+    let sandbox = project();
+    sandbox.write("lib/zoo.rs", "fn zebra() {}\n");
+    let mut command = sandbox.command(&["index", "project", "lib", "--index", "index", "--watch"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = told.next().unwrap().unwrap();
+    assert!(first.contains("/lib: 3 files, 3 units"), "{first}");
+    let mut notes = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(notes.any(|note| note.unwrap().contains("Ctrl-C ends it")));
+    sandbox.write("lib/zoo.rs", "fn giraffe() {}\n");
+    assert!(told.next().unwrap().unwrap().starts_with("1 changed, 0 gone in "));
+    let found = sandbox.wb(&["search", "giraffe", "--project", "project", "--index", "index"]);
+    assert!(found.contains("lib/zoo.rs:1-1  giraffe"), "{found}");
+    crate::sandbox::send("-INT", &child);
+    assert!(!child.wait().unwrap().success());
 }
 
 #[test]
@@ -86,7 +110,10 @@ fn what_cannot_be_searched_says_what_to_do() {
     assert!(
         sandbox.wb(&["search", "x", "--project", "nowhere"]).starts_with("exit 2\nerr: error: cannot read nowhere")
     );
-    let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs, contextbench, own";
+    sandbox.write("outside.rs", "");
+    let told = wb(&["search", "letter", "--current-file", "../outside.rs"]);
+    assert!(told.contains("../outside.rs is no file of ") && told.contains("hint: paths are taken from"), "{told}");
+    let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs, contextbench, no-answer, own";
     assert!(sandbox.wb(&["bench", "search", "--dataset", "project"]).contains(told));
 }
 
@@ -109,6 +136,22 @@ fn weights_are_fitted_to_a_set_and_asked_with() {
     assert!(by_fitted.contains("out: tests/b.rs:1-1  plays"), "{by_fitted}");
     let measured = ["bench", "search", "--set", "semble", "--dataset", "set", "--weights", "weights.yaml"];
     assert!(sandbox.wb(&measured).contains("\nout: p@1 "));
+    // The fitted weights against the shipped ones, by a run file and by what was measured.
+    let own = ["bench", "search", "--set", "semble", "--dataset", "set"];
+    sandbox.succeeds(&[&own[..], &["--json", "own.json", "--trec", "own.trec"]].concat());
+    for other in ["own.json", "own.trec"] {
+        let told = sandbox.wb(&[&measured[..], &["--against", other]].concat());
+        assert!(told.contains(&format!("minus {}", if other == "own.json" { "wb search, no model" } else { other })));
+        let line = told.lines().rfind(|line| line.starts_with("out: p@1")).unwrap();
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cells[2..], ["+1.000", "[+1.000,", "+1.000]", "1.000", "1/0/0"], "{told}");
+    }
+    assert!(sandbox.wb(&[&own[..], &["--require", "p@1=0.5"]].concat()).starts_with("exit 1\n"));
+    assert!(
+        sandbox.wb(&[&own[..], &["--require", "mrr=0.5"]].concat()).contains("semble has no metric `mrr`, but ndcg@10")
+    );
+    let refused = sandbox.wb(&[&own[..], &["--languages", "go"]].concat());
+    assert!(refused.contains("--languages is for other benchmarks, not for search"), "{refused}");
     assert!(sandbox.wb(&["search", "tune"]).contains("hint: to search for the word: wb search -- tune"));
     sandbox.write("weights.yaml", "prose: {}");
     assert!(asked(&["--weights", "weights.yaml"]).contains("weights.yaml:1:"));

@@ -1,0 +1,56 @@
+//! An index that follows its folders for as long as somebody waits.
+
+use std::{path::PathBuf, time::Instant};
+
+use anyhow::Result;
+use wb_encoder::BiEncoder;
+use wb_search::{Changes, CodeIndex, FolderWatch, IndexPlace, VectorEncoder};
+
+use super::{Told, reopen};
+use crate::output;
+
+/// An index, its folders, and the encoder of its vectors, opened once.
+pub struct IndexWatch<'a> {
+    place: &'a IndexPlace,
+    index: CodeIndex,
+    encoder: Option<(VectorEncoder, BiEncoder)>,
+    folders: FolderWatch,
+}
+
+impl<'a> IndexWatch<'a> {
+    /// Watches the folders of an index; it is brought up to date first.
+    pub fn of(place: &'a IndexPlace, progress: Told<'_>) -> Result<Self> {
+        // A change between the two is told of by the second.
+        let (index, _) = place.bring_up(false, progress)?;
+        let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
+        let folders = FolderWatch::of(folders)?;
+        let encoder = place.read_vectors()?.map(|kept| reopen(kept.encoder())).transpose()?;
+        let mut watch = Self { place, index, encoder, folders };
+        watch.bring_up(progress)?;
+        output::note(format!("watching {}; Ctrl-C ends it", place.root.display()));
+        Ok(watch)
+    }
+
+    /// Waits for the next change.
+    pub fn wait(&self) -> Result<()> {
+        self.folders.changed(None)?;
+        Ok(())
+    }
+
+    /// Brings the index up to date, and tells what has changed; nothing where nothing has that can be searched.
+    pub fn bring_up(&mut self, progress: Told<'_>) -> Result<()> {
+        let started = Instant::now();
+        let Changes { changed, gone } = self.index.stale()?;
+        if changed.is_empty() && gone.is_empty() {
+            return Ok(());
+        }
+        (self.index, _) = self.place.bring_up(false, progress)?;
+        let mut told = format!("{} changed, {} gone", changed.len(), gone.len());
+        if let Some((made_by, encoder)) = &self.encoder {
+            let embedded = self.place.embed(&mut self.index, made_by.clone(), encoder, progress)?;
+            told += &format!(", {embedded} texts embedded");
+        }
+        output::line(format!("{told} in {:.2} s", started.elapsed().as_secs_f64()));
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Sources of a project's dependencies by their names: packages of Cargo's registry, of node_modules and of site-packages.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{Error, Result};
+
+/// The folder of a dependency's source; of several the one that the project uses, as far as its lock file or the order of
+/// the places says so.
+pub fn dependency(root: &Path, name: &str) -> Result<PathBuf> {
+    let places = [cargo_sources(root, name), node_sources(root, name), python_sources(root, name)].concat();
+    places.iter().find(|place| place.is_dir()).cloned().ok_or_else(|| {
+        let what = format!("no source of a dependency `{name}` of {}", root.display());
+        let looked: Vec<String> = places.iter().take(6).map(|place| place.display().to_string()).collect();
+        let hint = match looked.is_empty() {
+            true => format!("its own folder: wb index {} path/to/{name}", root.display()),
+            false => {
+                format!("it would be {}; or name its own folder: wb index {} DIR", looked.join(", "), root.display())
+            }
+        };
+        Error::failed(what).with_hint(hint)
+    })
+}
+
+/// Folders in a folder; none where it cannot be read.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
+    found.sort();
+    found
+}
+
+fn home() -> Option<PathBuf> {
+    env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// Packages of Cargo's registry that have the version of the nearest `Cargo.lock`.
+fn cargo_sources(root: &Path, name: &str) -> Vec<PathBuf> {
+    let lock = root.ancestors().find_map(|folder| fs::read_to_string(folder.join("Cargo.lock")).ok());
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or(home().map(|home| home.join(".cargo")));
+    let (Some(lock), Some(home)) = (lock, home) else { return Vec::new() };
+    let mut versions = Vec::new();
+    let mut lines = lock.lines();
+    let value = |line: &str, key: &str| Some(line.strip_prefix(key)?.trim().trim_matches('"').to_owned());
+    while let Some(line) = lines.next() {
+        if value(line, "name = ").as_deref() == Some(name) {
+            versions.extend(lines.next().and_then(|line| value(line, "version = ")));
+        }
+    }
+    // Of several the newest stands last.
+    versions.reverse();
+    let registries = folders_in(&home.join("registry/src"));
+    let of = |version: &String| registries.iter().map(|registry| registry.join(format!("{name}-{version}"))).collect();
+    versions.iter().flat_map(|version| -> Vec<PathBuf> { of(version) }).collect()
+}
+
+/// Packages of the nearest `node_modules`.
+fn node_sources(root: &Path, name: &str) -> Vec<PathBuf> {
+    let has_modules = |folder: &&Path| folder.join("node_modules").is_dir();
+    root.ancestors().filter(has_modules).map(|folder| folder.join("node_modules").join(name)).collect()
+}
+
+/// Packages of the environment that is active, of one in the project, and of the system.
+fn python_sources(root: &Path, name: &str) -> Vec<PathBuf> {
+    let active = env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let own = [root.join(".venv"), root.join("venv")];
+    let system = ["/usr/local", "/usr"].map(PathBuf::from);
+    let user = home().map(|home| home.join(".local"));
+    let mut places = Vec::new();
+    for environment in active.into_iter().chain(own).chain(user).chain(system) {
+        for python in folders_in(&environment.join("lib")) {
+            let is_python = python.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3"));
+            let packages = ["site-packages", "dist-packages"].map(|packages| python.join(packages));
+            for packages in packages.into_iter().filter(|packages| is_python && packages.is_dir()) {
+                let as_module = name.replace('-', "_").to_lowercase();
+                places.extend([name, as_module.as_str()].map(|name| packages.join(name)));
+            }
+        }
+    }
+    places.dedup();
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_found_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for path in ["app/node_modules/@types/node", ".venv/lib/python3.12/site-packages/scikit_learn"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        let found = |at: &Path, name: &str| dependency(at, name).unwrap();
+        assert_eq!(found(&root.join("app"), "@types/node"), root.join("app/node_modules/@types/node"));
+        assert!(found(root, "scikit-learn").ends_with("site-packages/scikit_learn"));
+        let error = dependency(root, "zebra").unwrap_err();
+        assert!(error.to_string().starts_with("no source of a dependency `zebra` of "), "{error}");
+        assert!(error.hint().unwrap().contains("site-packages/zebra"), "{error:?}");
+        // This crate's own project has a lock file and a registry.
+        let own = dependency(Path::new(env!("CARGO_MANIFEST_DIR")), "tempfile").unwrap();
+        assert!(own.join("src/lib.rs").is_file(), "{}", own.display());
+    }
+}

@@ -1,0 +1,154 @@
+//! Metrics of one question, by the definitions of those who made its set.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{SearchSet, SetQuestion, Target};
+use crate::FoundUnit;
+
+/// Characters of a token, where tokens are counted.
+const CHARS: f64 = 4.0;
+
+/// Lines of a file in a ranking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RankedLines {
+    pub path: String,
+    pub lines: [u32; 2],
+}
+
+impl From<FoundUnit> for RankedLines {
+    fn from(FoundUnit { path, lines, .. }: FoundUnit) -> Self {
+        Self { path, lines }
+    }
+}
+
+/// Metrics of one question's answers; `sizes` are their characters.
+pub(super) fn values(
+    set: SearchSet,
+    question: &SetQuestion,
+    found: &[RankedLines],
+    sizes: &[f64],
+) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    // No place is right for a question without an answer.
+    if set == SearchSet::NoAnswer && question.targets.is_empty() {
+        return values;
+    }
+    let mut put = |name: &str, value: f64| _ = values.insert(name.to_owned(), value);
+    let yes = |holds: bool| f64::from(u8::from(holds));
+    let first = |hits: &dyn Fn(&RankedLines) -> bool| found.iter().position(hits);
+    // Tokens up to and with the first that answers.
+    let tokens = |hits: &dyn Fn(&RankedLines) -> bool| {
+        first(hits).map(|at| sizes[..=at].iter().sum::<f64>() / CHARS).unwrap_or(f64::INFINITY)
+    };
+    let any = |found: &RankedLines| question.targets.iter().any(|target| covers(set, found, target));
+    match set {
+        SearchSet::Semble => {
+            put("ndcg@10", ndcg(question, found, 10));
+            let primary = &question.targets[..question.primary];
+            put("p@1", yes(found.first().is_some_and(|found| primary.iter().any(|target| covers(set, found, target)))));
+        }
+        SearchSet::SweQa => {
+            let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
+            put("file_p@1", yes(first(&in_file) == Some(0)));
+            put("file@1000", yes(tokens(&in_file) <= 1000.0));
+            put("file@2000", yes(tokens(&in_file) <= 2000.0));
+            if question.targets.iter().any(|target| target.lines.is_some()) {
+                let in_lines = |found: &RankedLines| {
+                    question.targets.iter().any(|target| target.lines.is_some() && covers(set, found, target))
+                };
+                for budget in [1000, 2000, 4000, 8000] {
+                    put(&format!("line@{budget}"), yes(tokens(&in_lines) <= f64::from(budget)));
+                }
+            }
+        }
+        SearchSet::Own => {
+            let rank = first(&any);
+            for k in [1, 5, 10] {
+                let name = if k == 1 { "p@1".to_owned() } else { format!("r@{k}") };
+                put(&format!("{}_{name}", question.category), yes(rank.is_some_and(|at| at < k)));
+            }
+            put(&format!("{}_mrr", question.category), rank.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)));
+        }
+        SearchSet::ContextBench | SearchSet::NoAnswer => {
+            let mut files: Vec<&str> = Vec::new();
+            for RankedLines { path, .. } in found {
+                if !files.contains(&path.as_str()) {
+                    files.push(path);
+                }
+            }
+            for k in [1, 5, 10] {
+                let hit = files.iter().take(k).any(|path| question.targets.iter().any(|target| target.path == *path));
+                put(&format!("file_hit@{k}"), yes(hit));
+            }
+            // Of files that are open or were seen, nobody needs to be told.
+            let context = &question.context.files;
+            let is_new =
+                |path: &str| context.current.as_deref() != Some(path) && !context.recent.iter().any(|r| r == path);
+            let further: Vec<&str> =
+                question.targets.iter().map(|target| target.path.as_str()).filter(|path| is_new(path)).collect();
+            if !further.is_empty() && further.len() < question.targets.len() {
+                let hit = files.iter().filter(|path| is_new(path)).take(5).any(|path| further.contains(path));
+                put("further_file_hit@5", yes(hit));
+            }
+            if set == SearchSet::ContextBench {
+                put("line_recall@8000", line_recall(question, found, sizes, 8000.0));
+            }
+        }
+        SearchSet::Cqs => {
+            for k in [1, 5, 20] {
+                put(&format!("r@{k}"), yes(first(&any).is_some_and(|at| at < k)));
+            }
+            for budget in [1000, 2000, 4000, 8000] {
+                put(&format!("chunk@{budget}"), yes(tokens(&any) <= f64::from(budget)));
+            }
+        }
+    }
+    let tokens = tokens(&any);
+    if tokens.is_finite() {
+        put("tokens_to_first_hit", tokens);
+    }
+    values
+}
+
+/// Share of the gold lines that stand in the first units, as long as those fit into so many tokens.
+fn line_recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], budget: f64) -> f64 {
+    let gold: HashSet<(&str, u32)> = question
+        .targets
+        .iter()
+        .flat_map(|target| {
+            target.lines.into_iter().flat_map(|[from, to]| (from..=to).map(|line| (target.path.as_str(), line)))
+        })
+        .collect();
+    let mut spent = 0.0;
+    let within = found.iter().zip(sizes).take_while(|(_, size)| {
+        spent += **size / CHARS;
+        spent <= budget
+    });
+    let seen: HashSet<(&str, u32)> =
+        within.flat_map(|(unit, _)| (unit.lines[0]..=unit.lines[1]).map(|line| (unit.path.as_str(), line))).collect();
+    gold.intersection(&seen).count() as f64 / gold.len().max(1) as f64
+}
+
+/// True where a unit is in the target, or has one of its lines. semble takes paths that end alike for the same.
+fn covers(set: SearchSet, found: &RankedLines, target: &Target) -> bool {
+    let ends_with = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let same = match set {
+        SearchSet::Semble => ends_with(&found.path, &target.path) || ends_with(&target.path, &found.path),
+        _ => found.path == target.path,
+    };
+    same && target.lines.is_none_or(|[from, to]| found.lines[1] >= from && found.lines[0] <= to)
+}
+
+/// Binary gains at the ranks of the first unit for each target; the ideal has all targets first.
+fn ndcg(question: &SetQuestion, found: &[RankedLines], k: usize) -> f64 {
+    let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
+    let mut gains = vec![0.0; k];
+    for target in &question.targets {
+        let rank = found.iter().take(k).position(|found| covers(SearchSet::Semble, found, target));
+        rank.into_iter().for_each(|rank| gains[rank] = gain(rank));
+    }
+    let ideal: f64 = (0..k.min(question.targets.len())).map(gain).sum();
+    if ideal > 0.0 { gains.iter().sum::<f64>() / ideal } else { 0.0 }
+}
