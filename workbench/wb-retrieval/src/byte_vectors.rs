@@ -4,6 +4,8 @@ use pulp::Arch;
 use rayon::prelude::*;
 use wb_core::{Error, Result, simd};
 
+use crate::MappedBytes;
+
 /// Numbers of a vector that are summed side by side; their sums are added in one order on every machine.
 const LANES: usize = 32;
 /// Vectors that one thread takes at a time.
@@ -11,11 +13,34 @@ const TOGETHER: usize = 4096;
 
 /// Vectors of `dim` numbers, one byte each: number `i` is `code[i] * scale`. A quarter of the memory of 32 bits; for
 /// vectors of length 1 and 256 numbers, an inner product is wrong by about .001 (the root of the mean square).
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ByteVectors {
     dim: usize,
-    codes: Vec<i8>,
+    codes: Codes,
     scales: Vec<f32>,
+}
+
+/// Numbers of vectors: those of a file where it lies, else those that grow here.
+#[derive(Debug, Clone, Default)]
+struct Codes {
+    mapped: Option<MappedBytes>,
+    own: Vec<i8>,
+}
+
+impl Codes {
+    /// The numbers to add some to; those of a file are copied first.
+    fn own(&mut self) -> &mut Vec<i8> {
+        if let Some(bytes) = self.mapped.take() {
+            self.own = bytemuck::cast_slice(bytes.as_slice()).to_vec();
+        }
+        &mut self.own
+    }
+}
+
+impl PartialEq for ByteVectors {
+    fn eq(&self, other: &Self) -> bool {
+        (self.dim, self.codes(), &self.scales) == (other.dim, other.codes(), &other.scales)
+    }
 }
 
 impl ByteVectors {
@@ -25,12 +50,12 @@ impl ByteVectors {
     }
 
     /// Takes what [`ByteVectors::codes`] and [`ByteVectors::scales`] gave; an error where they do not fit together.
-    pub fn from_parts(dim: usize, codes: Vec<i8>, scales: Vec<f32>) -> Result<Self> {
+    pub fn from_parts(dim: usize, codes: MappedBytes, scales: Vec<f32>) -> Result<Self> {
         if codes.len() != dim * scales.len() || !scales.iter().all(|scale| scale.is_finite()) {
             let what = format!("{} codes and {} scales are no vectors of {dim} numbers", codes.len(), scales.len());
             return Err(Error::data("vectors in bytes", what));
         }
-        Ok(Self { dim, codes, scales })
+        Ok(Self { dim, codes: Codes { mapped: Some(codes), own: Vec::new() }, scales })
     }
 
     /// Adds a vector behind those that are there, each number rounded to the nearest of 255 steps up to its greatest.
@@ -41,13 +66,13 @@ impl ByteVectors {
         assert_eq!(vector.len(), self.dim, "dimensions of a vector");
         let greatest = vector.iter().fold(0.0_f32, |greatest, x| greatest.max(x.abs()));
         let steps = if greatest > 0.0 { 127.0 / greatest } else { 0.0 };
-        self.codes.extend(vector.iter().map(|x| (x * steps).round() as i8));
+        self.codes.own().extend(vector.iter().map(|x| (x * steps).round() as i8));
         self.scales.push(greatest / 127.0);
     }
 
     /// Adds one of others behind those that are there.
     pub fn push_from(&mut self, others: &Self, at: usize) {
-        self.codes.extend_from_slice(&others.codes[at * self.dim..][..self.dim]);
+        self.codes.own().extend_from_slice(&others.codes()[at * self.dim..][..self.dim]);
         self.scales.push(others.scales[at]);
     }
 
@@ -68,7 +93,7 @@ impl ByteVectors {
 
     /// Numbers of all vectors in steps, `[len, dim]`.
     pub fn codes(&self) -> &[i8] {
-        &self.codes
+        self.codes.mapped.as_ref().map_or(&self.codes.own, |bytes| bytemuck::cast_slice(bytes.as_slice()))
     }
 
     /// Size of a step of each vector, `[len]`.
@@ -83,7 +108,7 @@ impl ByteVectors {
     pub fn scores(&self, query: &[f32]) -> Vec<f32> {
         assert_eq!(query.len(), self.dim, "dimensions of a query");
         let mut scores = vec![0.0; self.len()];
-        let parts = self.codes.par_chunks(TOGETHER * self.dim.max(1)).zip(self.scales.par_chunks(TOGETHER));
+        let parts = self.codes().par_chunks(TOGETHER * self.dim.max(1)).zip(self.scales.par_chunks(TOGETHER));
         scores.par_chunks_mut(TOGETHER).zip(parts).for_each(|(scores, (codes, scales))| {
             simd::dispatched(
                 Arch::new(),
@@ -171,9 +196,9 @@ mod tests {
 
     #[test]
     fn parts_that_do_not_fit_are_refused() {
-        assert!(ByteVectors::from_parts(2, vec![0; 4], vec![1.0; 2]).is_ok());
+        assert!(ByteVectors::from_parts(2, MappedBytes::new(vec![0; 4]), vec![1.0; 2]).is_ok());
         for (codes, scale) in [(3, 1.0), (4, f32::NAN)] {
-            assert!(ByteVectors::from_parts(2, vec![0; codes], vec![scale; 2]).is_err());
+            assert!(ByteVectors::from_parts(2, MappedBytes::new(vec![0; codes]), vec![scale; 2]).is_err());
         }
     }
 }

@@ -134,7 +134,7 @@ impl SearchAnswer {
         let mut lines = FileLines { index, files: HashMap::new() };
         for found in index.search_issue(&asked, weights, request.most)? {
             let whole = lines.of(&found, found.lines[1]);
-            let head = lines.of(&found, index.units()[found.unit].unit.head);
+            let head = lines.of(&found, index.units()[found.unit].head);
             let fits = |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() <= left);
             let (extent, text) = match (whole, head) {
                 (None, _) => (Extent::Stale, String::new()),

@@ -9,10 +9,11 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::mpsc,
     time::UNIX_EPOCH,
 };
 
-use ignore::WalkBuilder;
+use ignore::{WalkBuilder, WalkState};
 use serde::{
     Deserialize, Serialize,
     de::{IntoDeserializer, value},
@@ -145,15 +146,24 @@ impl FolderFiles {
         let is_project = folder == below;
         let mut walk = WalkBuilder::new(folder);
         walk.require_git(false).follow_links(false).git_global(false).parents(is_project);
-        for entry in walk.build() {
-            let Ok(entry) = entry else {
-                self.skip("cannot be listed");
-                continue;
-            };
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
-            }
-            match classify(entry.path(), below) {
+        let (send, found) = mpsc::channel();
+        walk.threads(rayon::current_num_threads()).build_parallel().run(|| {
+            let send = send.clone();
+            Box::new(move |entry| {
+                let classified = match entry {
+                    Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => classify(entry.path(), below),
+                    Ok(_) => return WalkState::Continue,
+                    Err(_) => Err("cannot be listed"),
+                };
+                match send.send(classified) {
+                    Ok(()) => WalkState::Continue,
+                    Err(_) => WalkState::Quit,
+                }
+            })
+        });
+        drop(send);
+        for classified in found {
+            match classified {
                 Ok(file) => self.files.push(file),
                 Err(reason) => self.skip(reason),
             }

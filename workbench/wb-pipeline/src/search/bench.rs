@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use wb_core::{EncoderRef, run_dir::write_json, statistics::Comparison};
+use wb_core::{
+    EncoderRef,
+    run_dir::write_json,
+    statistics::{Comparison, quantile},
+};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_retrieval::trec::write_runs;
 use wb_search::{
     CodeIndex, FolderFiles, RankingWeights, VectorEncoder, build,
-    sets::{IndexedSet, Measured, SearchSet, measure},
+    sets::{IndexedSet, Measured, SearchSet, measure, seconds},
     vector_store,
     vectors::embed,
 };
@@ -91,6 +95,10 @@ impl SearchBench<'_> {
             output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
         }
         tell(&rows);
+        let seconds = seconds(&loaded, &indexes, weights)?;
+        if let (Some(half), Some(most)) = (quantile(&seconds, 0.5), quantile(&seconds, 0.99)) {
+            output::note(format!("a question takes {:.1} ms, 1 in 100 over {:.1} ms", 1e3 * half, 1e3 * most));
+        }
         if let Some(path) = self.trec {
             write_runs(path, &loaded.runs(&indexes, weights)?, "wb-search")?;
         }

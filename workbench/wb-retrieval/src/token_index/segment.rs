@@ -1,19 +1,18 @@
 //! Some documents of an index in one file, read where it lies.
 
-use std::{ops::Range, path::Path, sync::Arc};
+use std::{ops::Range, path::Path};
 
-use tantivy::directory::{Directory, MmapDirectory, OwnedBytes};
 use wb_core::{Embeddings, Error, fingerprint::Fingerprint};
 
 use super::{
     codec,
     layout::{Layout, Listed, SegmentEntry},
 };
-use crate::Result;
+use crate::{MappedBytes, Result, map_file};
 
 /// A segment, mapped into memory.
 pub(super) struct Segment {
-    bytes: OwnedBytes,
+    bytes: MappedBytes,
     places: [usize; 7],
     residual: usize,
     documents: usize,
@@ -136,7 +135,7 @@ pub(super) fn bytes(layout: &Layout, rows: &Embeddings, codes: &[u32], scales: &
 }
 
 /// Maps a file of the index after its length and hash were compared.
-pub(super) fn mapped(folder: &Path, name: &str, listed: &Listed) -> Result<OwnedBytes> {
+pub(super) fn mapped(folder: &Path, name: &str, listed: &Listed) -> Result<MappedBytes> {
     let path = folder.join(name);
     let place = || path.display().to_string();
     let found = std::fs::metadata(&path).map_err(Error::io("read", &path))?.len();
@@ -150,9 +149,5 @@ pub(super) fn mapped(folder: &Path, name: &str, listed: &Listed) -> Result<Owned
         let message = format!("its hash is {}, expected {}", hash.short(), listed.blake3.short());
         return Err(Error::data(place(), message).with_hint(again));
     }
-    let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
-    let folder = MmapDirectory::open(folder).map_err(|error| Error::io("open", folder)(other(&error)))?;
-    let file = folder.get_file_handle(Path::new(name)).map_err(|error| Error::io("map", &path)(other(&error)))?;
-    let length = listed.bytes as usize;
-    Arc::clone(&file).read_bytes(0..length).map_err(Error::io("map", &path))
+    map_file(&path)
 }

@@ -5,6 +5,8 @@
 
 use std::{fs::File, io::Read, ops::Range, path::Path};
 
+use wb_retrieval::MappedBytes;
+
 use super::{damaged, unusable};
 use crate::Result;
 
@@ -16,7 +18,7 @@ pub(crate) type Magic = [u8; 8];
 /// The bytes of such a file, whose checksum holds, and the places of its `N` sections.
 #[derive(Debug, Clone)]
 pub(crate) struct Sealed<const N: usize> {
-    bytes: Vec<u8>,
+    bytes: MappedBytes,
     places: [Range<usize>; N],
 }
 
@@ -36,11 +38,11 @@ impl<const N: usize> Sealed<N> {
         });
         let sum = blake3::hash(&bytes);
         bytes.extend_from_slice(sum.as_bytes());
-        Self { bytes, places }
+        Self { bytes: MappedBytes::new(bytes), places }
     }
 
     /// Checks the bytes of a file.
-    pub fn open(magic: &Magic, bytes: Vec<u8>) -> Result<Self> {
+    pub fn open(magic: &Magic, bytes: MappedBytes) -> Result<Self> {
         let body = Self::body(magic, &bytes)?;
         if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
             return Err(unusable("is damaged: its checksum is another"));
@@ -75,6 +77,11 @@ impl<const N: usize> Sealed<N> {
 
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Bytes of a section that live as long as whoever has them.
+    pub fn kept_section(&self, number: usize) -> MappedBytes {
+        self.bytes.slice(self.places[number].clone())
     }
 
     pub fn section(&self, number: usize) -> &[u8] {

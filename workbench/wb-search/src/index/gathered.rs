@@ -12,15 +12,28 @@ use crate::{
     Result,
     files::{FileRole, FolderFiles, ProjectFile, language_and_role},
     patterns::{FileList, Trigram, TrigramFinder},
-    units::cut,
+    units::{CodeUnit, cut},
     words::tokenizer,
 };
+
+/// A unit that becomes one of an index.
+#[derive(Debug, Clone)]
+pub(super) struct GatheredUnit {
+    /// Position of its file.
+    pub file: u32,
+    /// Its lines and names.
+    pub unit: CodeUnit,
+    /// Words in it.
+    pub words: u32,
+    /// Key of what an encoder reads of it.
+    pub key: [u64; 2],
+}
 
 /// Files in the order of their paths with all that an index has of them.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub files: Vec<IndexedFile>,
-    pub units: Vec<IndexedUnit>,
+    pub units: Vec<GatheredUnit>,
     words: Words,
     trigrams: HashMap<Trigram, FileList>,
 }
@@ -116,7 +129,7 @@ impl Gathered {
                 self.words.postings[word].units.push((at, counts));
             }
             let key = text_key(&unit.text(named, &lines));
-            self.units.push(IndexedUnit { file: number, unit, words: n_words, key });
+            self.units.push(GatheredUnit { file: number, unit, words: n_words, key });
         }
         let (folders, name) = named.rsplit_once('/').unwrap_or(("", named));
         let mut in_path: HashMap<String, bool> = HashMap::new();
@@ -158,9 +171,13 @@ impl Gathered {
     /// The files of an index that `keep` wants.
     pub fn from_index(index: &CodeIndex, keep: impl Fn(&IndexedFile) -> bool) -> Result<Self> {
         let mut kept = Self::default();
-        let mut moved = Moved::new(&index.files, &index.units);
+        let mut moved = Moved::new(index.files.len(), index.units.len());
+        let unit = |at: usize| {
+            let IndexedUnit { file, words, key, .. } = index.units[at];
+            GatheredUnit { file, unit: index.code_unit(at), words, key }
+        };
         for at in (0..index.files.len()).filter(|at| keep(&index.files[*at])) {
-            kept.take_over(at, &index.files, &index.units, &mut moved);
+            kept.take_over(at, &index.files, unit, &mut moved);
         }
         for found in index.all_postings() {
             let (word, postings) = found?;
@@ -186,9 +203,9 @@ impl Gathered {
         let mut order: Vec<(usize, usize)> =
             (0..2).flat_map(|side| (0..sides[side].files.len()).map(move |at| (side, at))).collect();
         order.sort_by(|one, two| sides[one.0].files[one.1].path.cmp(&sides[two.0].files[two.1].path));
-        let mut moved = sides.map(|side| Moved::new(&side.files, &side.units));
+        let mut moved = sides.map(|side| Moved::new(side.files.len(), side.units.len()));
         for (side, at) in order {
-            joined.take_over(at, &sides[side].files, &sides[side].units, &mut moved[side]);
+            joined.take_over(at, &sides[side].files, |at| sides[side].units[at].clone(), &mut moved[side]);
         }
         let mut trigrams: HashMap<Trigram, Vec<u32>> = HashMap::new();
         for (gathered, moved) in [self, other].into_iter().zip(moved) {
@@ -210,13 +227,13 @@ impl Gathered {
     }
 
     /// Puts one of some files, with its units, behind those that are there.
-    fn take_over(&mut self, at: usize, files: &[IndexedFile], units: &[IndexedUnit], moved: &mut Moved) {
+    fn take_over(&mut self, at: usize, files: &[IndexedFile], unit: impl Fn(usize) -> GatheredUnit, moved: &mut Moved) {
         let (number, first) = (self.files.len() as u32, self.units.len() as u32);
         moved.files[at] = Some(number);
         let [from, to] = files[at].units.map(|unit| unit as usize);
-        for (unit, place) in units[from..to].iter().zip(&mut moved.units[from..to]) {
+        for (at, place) in (from..to).zip(&mut moved.units[from..to]) {
             *place = Some(self.units.len() as u32);
-            self.units.push(IndexedUnit { file: number, ..unit.clone() });
+            self.units.push(GatheredUnit { file: number, ..unit(at) });
         }
         self.files.push(IndexedFile { units: [first, self.units.len() as u32], ..files[at].clone() });
     }
@@ -226,7 +243,7 @@ impl Gathered {
         let (files, units) = (self.files.len() as u32, self.units.len() as u32);
         let moved = |[from, to]: [u32; 2]| [from + units, to + units];
         self.files.extend(later.files.into_iter().map(|file| IndexedFile { units: moved(file.units), ..file }));
-        self.units.extend(later.units.into_iter().map(|unit| IndexedUnit { file: unit.file + files, ..unit }));
+        self.units.extend(later.units.into_iter().map(|unit| GatheredUnit { file: unit.file + files, ..unit }));
         for (word, postings) in later.words.into_pairs() {
             let all = self.words.of(&word);
             all.units.extend(postings.units.into_iter().map(|(unit, counts)| (unit + units, counts)));
@@ -262,8 +279,8 @@ struct Moved {
 }
 
 impl Moved {
-    fn new(files: &[IndexedFile], units: &[IndexedUnit]) -> Self {
-        Self { files: vec![None; files.len()], units: vec![None; units.len()] }
+    fn new(files: usize, units: usize) -> Self {
+        Self { files: vec![None; files], units: vec![None; units] }
     }
 
     fn files(&self, of: Vec<u32>) -> impl Iterator<Item = u32> {

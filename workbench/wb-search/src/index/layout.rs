@@ -7,13 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Counts, IndexedFile, IndexedUnit, Postings};
+use wb_retrieval::MappedBytes;
+
+use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit};
 use crate::{
     Error, Result,
     bytes::{Magic, Reader, Sealed, Writer, damaged},
     files::{FileRole, FolderFiles},
     patterns::{FileList, Trigram},
-    units::CodeUnit,
 };
 
 const MAGIC: Magic = *b"wbcode\x00\x03";
@@ -24,7 +25,7 @@ const SECTIONS: usize = 7;
 pub(super) struct Sections(Sealed<SECTIONS>);
 
 impl Sections {
-    pub(super) fn of(bytes: Vec<u8>) -> Result<Self> {
+    pub(super) fn of(bytes: MappedBytes) -> Result<Self> {
         let sealed = Sealed::open(&MAGIC, bytes)?;
         let whole = [2, 5].iter().all(|section| sealed.section(*section).len().is_multiple_of(8));
         if whole { Ok(Self(sealed)) } else { Err(damaged()) }
@@ -117,7 +118,7 @@ fn halved<K: Ord, V>(n: usize, wanted: &K, entry: impl Fn(usize) -> Result<(K, V
 pub(super) fn encode<'a>(
     found: &FolderFiles,
     files: &[IndexedFile],
-    units: &[IndexedUnit],
+    units: &[GatheredUnit],
     postings: impl Iterator<Item = (&'a str, Postings)>,
     trigrams: &[(Trigram, FileList)],
 ) -> Result<Sections> {
@@ -184,7 +185,7 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<Pa
     Ok((commit, further, files))
 }
 
-fn write_unit(to: &mut Writer, IndexedUnit { unit, words, key, .. }: &IndexedUnit) {
+fn write_unit(to: &mut Writer, GatheredUnit { unit, words, key, .. }: &GatheredUnit) {
     to.number(u64::from(unit.lines[0]));
     to.number(u64::from(unit.lines[1] - unit.lines[0]));
     to.number(u64::from(unit.head + 1 - unit.lines[0]));
@@ -197,6 +198,7 @@ fn write_unit(to: &mut Writer, IndexedUnit { unit, words, key, .. }: &IndexedUni
 }
 
 pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<Vec<IndexedUnit>> {
+    let whole = from.0.len();
     let n = from.number()?;
     if n != u64::from(files.last().map_or(0, |file| file.units[1])) {
         return Err(damaged());
@@ -209,20 +211,25 @@ pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<
             // Above the first line where there is no head.
             let head = (first + from.below(1 << 31)?).checked_sub(1).ok_or_else(damaged)?;
             let (words, key) = (from.below(1 << 31)?, from.key()?);
-            let mut names = || -> Result<Vec<String>> {
-                let n = from.number()?;
-                let mut names = Vec::new();
-                for _ in 0..n {
-                    names.push(from.text()?.to_owned());
+            let names = u32::try_from(whole - from.0.len()).map_err(|_| damaged())?;
+            for _ in 0..2 {
+                for _ in 0..from.number()? {
+                    from.text()?;
                 }
-                Ok(names)
-            };
-            let (names, scope) = (names()?, names()?);
-            let unit = CodeUnit { lines: [first, last], names, scope, head };
-            units.push(IndexedUnit { file, unit, words, key });
+            }
+            units.push(IndexedUnit { file, lines: [first, last], head, words, key, names });
         }
     }
     Ok(units)
+}
+
+/// Names of a unit, from their place.
+pub(super) fn read_names<'a>(from: &mut Reader<'a>) -> Result<UnitNames<'a>> {
+    let mut names = || -> Result<Vec<&'a str>> {
+        let n = from.number()?;
+        (0..n).map(|_| from.text()).collect()
+    };
+    Ok(UnitNames { own: names()?, scope: names()? })
 }
 
 fn write_postings(to: &mut Writer, postings: &Postings) {

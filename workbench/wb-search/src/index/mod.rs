@@ -7,16 +7,14 @@ mod build;
 mod gathered;
 mod layout;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 pub use build::{Changes, build};
 use wb_core::atomic;
+use wb_retrieval::map_file;
 
 use crate::{
-    Error, Result,
+    Result,
     bytes::Reader,
     files::{FileRole, FolderFiles},
     index::layout::Sections,
@@ -44,17 +42,30 @@ pub struct IndexedFile {
     pub units: [u32; 2],
 }
 
-/// A unit in an index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A unit in an index; [`CodeIndex::names`] has its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexedUnit {
     /// Position of its file.
     pub file: u32,
-    /// Its lines and names.
-    pub unit: CodeUnit,
+    /// First and last line, from 1.
+    pub lines: [u32; 2],
+    /// The last line that says what it is, see [`CodeUnit::head`].
+    pub head: u32,
     /// Words in it.
     pub words: u32,
     /// [`wb_core::fingerprint::text_key`] of what an encoder reads of it, [`CodeUnit::text`].
     pub key: [u64; 2],
+    /// Place of its names in their section.
+    names: u32,
+}
+
+/// Names of a unit: those that are defined in it, and those around it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnitNames<'a> {
+    /// Names that are defined there.
+    pub own: Vec<&'a str>,
+    /// Names of the items around it, outermost first.
+    pub scope: Vec<&'a str>,
 }
 
 /// A word's places in a unit; no more than the greatest number that each can be.
@@ -126,6 +137,21 @@ impl CodeIndex {
         &self.units
     }
 
+    /// Names of a unit, by its position.
+    pub fn names(&self, unit: usize) -> UnitNames<'_> {
+        // They were read once when the index was.
+        let from = self.units.get(unit).and_then(|unit| self.sections.units().get(unit.names as usize..));
+        from.and_then(|bytes| layout::read_names(&mut Reader(bytes)).ok()).unwrap_or_default()
+    }
+
+    /// A unit as it was cut, by its position.
+    pub(crate) fn code_unit(&self, unit: usize) -> CodeUnit {
+        let IndexedUnit { lines, head, .. } = self.units[unit];
+        let UnitNames { own, scope } = self.names(unit);
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        CodeUnit { lines, names: owned(own), scope: owned(scope), head }
+    }
+
     /// Mean number of words in a unit.
     pub(crate) fn mean_words(&self) -> f32 {
         self.mean_words
@@ -150,7 +176,7 @@ impl CodeIndex {
 
     /// Reads an index of a folder that [`CodeIndex::write`] wrote.
     pub fn read(path: &Path, root: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(Error::io("read", path))?;
+        let bytes = map_file(path)?;
         let checked = Sections::of(bytes).and_then(|sections| Self::of_sections(sections, root));
         checked.map_err(|error| error.within(format!("cannot use {}", path.display())))
     }

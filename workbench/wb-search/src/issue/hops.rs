@@ -20,7 +20,7 @@ impl CodeIndex {
         asked: &mut HashSet<String>,
     ) -> Option<SearchQuestion> {
         let mut definers: HashMap<&str, usize> = HashMap::new();
-        let names = self.units().iter().flat_map(|unit| unit.unit.names.iter().map(String::as_str));
+        let names = (0..self.units().len()).flat_map(|unit| self.names(unit).own);
         names.for_each(|name| *definers.entry(name).or_default() += 1);
         let mut found: Vec<(usize, String)> = Vec::new();
         for unit in best.iter().take(READ) {

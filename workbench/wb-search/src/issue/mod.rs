@@ -221,7 +221,7 @@ impl CodeIndex {
             let file = &self.files()[at];
             let role = weights.role(file.role);
             for unit in file.units[0]..file.units[1] {
-                let [from, to] = self.units()[unit as usize].unit.lines;
+                let [from, to] = self.units()[unit as usize].lines;
                 let has_line = place.line.is_some_and(|line| (from..=to).contains(&line));
                 let [of_file, of_line] = issue.of_places;
                 let more = of_file + if has_line { of_line } else { 0.0 };

@@ -114,7 +114,7 @@ impl CodeIndex {
         let units = indexed.map_or(0..0, |at| self.files()[at].units[0] as usize..self.files()[at].units[1] as usize);
         let unit_with = |line: u64| {
             units.clone().find(|unit| {
-                let [from, to] = self.units()[*unit].unit.lines;
+                let [from, to] = self.units()[*unit].lines;
                 (u64::from(from)..=u64::from(to)).contains(&line)
             })
         };

@@ -12,7 +12,10 @@ pub use question::{Intent, SearchQuestion};
 pub use signals::Signals;
 pub use weights::{IntentWeights, RankingWeights, RoleWeights, SignalWeights};
 
-use crate::{CodeIndex, Result, index::IndexedUnit};
+use crate::{
+    CodeIndex, Result,
+    index::{IndexedUnit, UnitNames},
+};
 
 /// Units that are looked at closely, of those that share a word with the question.
 const LOOKED_AT: usize = 400;
@@ -76,12 +79,13 @@ impl CodeIndex {
     }
 
     fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
-        let IndexedUnit { file, unit: lines, .. } = &self.units()[unit];
-        let names = if lines.names.is_empty() { &lines.scope } else { &lines.names };
+        let IndexedUnit { file, lines, .. } = self.units()[unit];
+        let UnitNames { own, scope } = self.names(unit);
+        let names = if own.is_empty() { scope } else { own };
         FoundUnit {
-            path: self.files()[*file as usize].path.clone(),
-            lines: lines.lines,
-            names: names.clone(),
+            path: self.files()[file as usize].path.clone(),
+            lines,
+            names: names.into_iter().map(str::to_owned).collect(),
             score,
             signals,
             unit,

@@ -138,7 +138,7 @@ pub(super) fn candidates(
     }
     let mut tokens = tokenizer();
     for (unit, signals) in &mut found {
-        let names = units[*unit].unit.names.iter();
+        let names = index.names(*unit).own.into_iter();
         signals.definition = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
     }
     Ok(found)

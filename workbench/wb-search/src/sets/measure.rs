@@ -1,6 +1,6 @@
 //! A ranking's worth on a set, by the definitions of those who made the set.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{collections::BTreeMap, sync::OnceLock, time::Instant};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ use crate::{CodeIndex, RankingWeights, Result};
 
 /// Answers that are looked at.
 const DEPTH: usize = 60;
+/// Answers that are asked for where time is taken.
+const ANSWERS: usize = 10;
 /// Values by which questions that have an answer are told from others.
 const CONFIDENCE: &str = "confidence";
 const BEST_SCORE: &str = "best_score";
@@ -101,6 +103,19 @@ fn area(set: &LoadedSet, questions: &[QuestionValues], by: &str) -> Option<Metri
     };
     let (value, interval) = auroc(&of(true), &of(false), 0.95, RESAMPLES, Seed(7))?;
     Some(MetricValue { value, low: interval.low, high: interval.high })
+}
+
+/// Seconds that each question takes, asked one after the other, ascending; its vectors are there already.
+pub fn seconds(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights) -> Result<Vec<f64>> {
+    let ask = |question: &SetQuestion| {
+        let asked = set.asked(question, weights);
+        let started = Instant::now();
+        indexes[question.repository].search_issue(&asked, weights, ANSWERS)?;
+        Ok(started.elapsed().as_secs_f64())
+    };
+    let mut seconds = set.questions.iter().map(ask).collect::<Result<Vec<f64>>>()?;
+    seconds.sort_by(f64::total_cmp);
+    Ok(seconds)
 }
 
 /// Asks every question; `lengths` are those of the indexes' files.

@@ -21,7 +21,7 @@ use std::{
     sync::Arc,
 };
 
-pub use measure::{Measured, MetricValue, QuestionValues, measure};
+pub use measure::{Measured, MetricValue, QuestionValues, measure, seconds};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tempfile::TempDir;
 pub use tune::{IndexedSet, tune, worth};

@@ -80,7 +80,7 @@ fn texts(index: &CodeIndex, units: &[usize]) -> Vec<(usize, String)> {
         }
         let lines: Vec<&str> = text.lines().collect();
         texts.extend(
-            units.into_iter().map(|unit| (unit, index.units()[unit].unit.text(named(index.further(), path), &lines))),
+            units.into_iter().map(|unit| (unit, index.code_unit(unit).text(named(index.further(), path), &lines))),
         );
     }
     texts.sort_unstable_by_key(|(unit, _)| *unit);

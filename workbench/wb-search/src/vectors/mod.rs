@@ -3,11 +3,11 @@
 mod made;
 mod store;
 
-use std::{collections::HashMap, fs, path::Path};
+use std::{collections::HashMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Encoder, Side, atomic, fingerprint::Fingerprint};
-use wb_retrieval::ByteVectors;
+use wb_retrieval::{ByteVectors, MappedBytes, map_file};
 
 pub use made::embed;
 pub use store::VectorStore;
@@ -128,7 +128,7 @@ impl UnitVectors {
 
     /// Reads a file of [`UnitVectors::write`].
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(Error::io("read", path))?;
+        let bytes = map_file(path)?;
         Self::decode(bytes).map_err(|error| error.within(format!("cannot use {}", path.display())))
     }
 
@@ -151,7 +151,7 @@ impl UnitVectors {
         Ok(Sealed::of(&MAGIC, &[&head, &keys.0, &scales, &codes]))
     }
 
-    fn decode(bytes: Vec<u8>) -> Result<Self> {
+    fn decode(bytes: MappedBytes) -> Result<Self> {
         let sealed = Sealed::<4>::open(&MAGIC, bytes)?;
         let encoder: VectorEncoder = serde_json::from_slice(sealed.section(0)).map_err(|_| damaged())?;
         let mut from = Reader(sealed.section(1));
@@ -164,8 +164,7 @@ impl UnitVectors {
         if !rest.is_empty() || scales.len() != keys.len() || encoder.dim.checked_mul(keys.len()).is_none() {
             return Err(damaged());
         }
-        let codes = sealed.section(3).iter().map(|byte| byte.cast_signed()).collect();
-        let vectors = ByteVectors::from_parts(encoder.dim, codes, scales).map_err(|_| damaged())?;
+        let vectors = ByteVectors::from_parts(encoder.dim, sealed.kept_section(3), scales).map_err(|_| damaged())?;
         Ok(Self { encoder, keys, vectors })
     }
 }
