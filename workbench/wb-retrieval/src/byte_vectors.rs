@@ -6,8 +6,6 @@ use wb_core::{Error, Result, simd};
 
 use crate::MappedBytes;
 
-/// Numbers of a vector that are summed side by side; their sums are added in one order on every machine.
-const LANES: usize = 32;
 /// Vectors that one thread takes at a time.
 const TOGETHER: usize = 4096;
 
@@ -101,12 +99,14 @@ impl ByteVectors {
         &self.scales
     }
 
-    /// Inner products of a query with every vector, `[len]`; the same bits on every machine and with any number of threads.
+    /// Inner products of a query with every vector, `[len]`, the query rounded to 16 bits a number (fewer beyond 512 numbers,
+    /// 13 for 4,096); the same bits on every machine and with any number of threads.
     ///
     /// # Panics
     /// When it has another number of dimensions.
     pub fn scores(&self, query: &[f32]) -> Vec<f32> {
         assert_eq!(query.len(), self.dim, "dimensions of a query");
+        let (query, step) = in_steps(query);
         let mut scores = vec![0.0; self.len()];
         let parts = self.codes().par_chunks(TOGETHER * self.dim.max(1)).zip(self.scales.par_chunks(TOGETHER));
         scores.par_chunks_mut(TOGETHER).zip(parts).for_each(|(scores, (codes, scales))| {
@@ -116,7 +116,7 @@ impl ByteVectors {
                 || {
                     let rows = codes.chunks_exact(self.dim.max(1)).zip(scales);
                     for (score, (codes, scale)) in scores.iter_mut().zip(rows) {
-                        *score = product(query, codes) * scale;
+                        *score = product(&query, codes) as f32 * step * scale;
                     }
                 },
             );
@@ -125,28 +125,18 @@ impl ByteVectors {
     }
 }
 
+/// Whole numbers are summed in any order to the same sum, so that a compiler may take as many at once as a processor has.
 #[inline(always)]
-fn product(query: &[f32], codes: &[i8]) -> f32 {
-    let mut sums = [0.0_f32; LANES];
-    let (of_query, rest_of_query) = query.as_chunks::<LANES>();
-    let (of_codes, rest_of_codes) = codes.as_chunks::<LANES>();
-    for (query, codes) in of_query.iter().zip(of_codes) {
-        for lane in 0..LANES {
-            sums[lane] = query[lane].mul_add(f32::from(codes[lane]), sums[lane]);
-        }
-    }
-    for (lane, (query, code)) in rest_of_query.iter().zip(rest_of_codes).enumerate() {
-        sums[lane] = query.mul_add(f32::from(*code), sums[lane]);
-    }
-    // Halves upon halves: an order that does not depend on the width of registers.
-    let mut width = LANES;
-    while width > 1 {
-        width /= 2;
-        for lane in 0..width {
-            sums[lane] += sums[lane + width];
-        }
-    }
-    sums[0]
+fn product(query: &[i16], codes: &[i8]) -> i32 {
+    query.iter().zip(codes).map(|(number, code)| i32::from(*number) * i32::from(*code)).sum()
+}
+
+/// A query in steps, and the size of a step: as fine as 16 bits are, but so that no sum of products leaves 32.
+fn in_steps(query: &[f32]) -> (Vec<i16>, f32) {
+    let most = (i32::MAX / (128 * query.len().max(1) as i32)).min(i32::from(i16::MAX)) as f32;
+    let greatest = query.iter().fold(0.0_f32, |greatest, x| greatest.max(x.abs()));
+    let steps = if greatest > 0.0 { most / greatest } else { 0.0 };
+    (query.iter().map(|x| (x * steps).round() as i16).collect(), greatest / most)
 }
 
 #[cfg(test)]
@@ -163,12 +153,25 @@ mod tests {
         vectors.push(&[0.0; 3]);
         assert_eq!((vectors.codes(), vectors.len()), (&[127, -64, 0, 0, 0, 0][..], 2));
         let scores = vectors.scores(&[1.0, 2.0, 3.0]);
-        assert!((scores[0] - (1.27 - 2.0 * 0.64)).abs() < 1e-6, "{scores:?}");
+        // 1 and 2 in steps of 3 / 32,767.
+        let expected = (10_922.0 * 1.27 - 21_845.0 * 0.64) * (3.0 / 32_767.0);
+        assert!((scores[0] - expected).abs() < 1e-6, "{scores:?}");
         assert_eq!(scores[1], 0.0);
         let mut again = ByteVectors::empty(3);
         again.push_from(&vectors, 1);
         again.push_from(&vectors, 0);
         assert_eq!(again.scores(&[1.0, 2.0, 3.0]), [scores[1], scores[0]]);
+    }
+
+    #[test]
+    fn no_sum_is_too_large() {
+        for dim in [1, 512, 1024, 4096, 16_384] {
+            let mut vectors = ByteVectors::empty(dim);
+            vectors.push(&vec![-2.0; dim]);
+            let score = vectors.scores(&vec![3.0; dim])[0];
+            assert!((score / (-6.0 * dim as f32) - 1.0).abs() < 1e-5, "{dim}: {score}");
+            assert_eq!(vectors.scores(&vec![0.0; dim]), [0.0]);
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The signals of a unit for a question, and the one score that they make.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{SearchQuestion, weights::SignalWeights};
-use crate::{CodeIndex, Result, context::ContextWeights, words::tokenizer};
+use crate::{CodeIndex, FileRole, Result, context::ContextWeights, index::IndexedFile, words::tokenizer};
 
 /// Parts of a score, each 0 to about 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -58,6 +59,8 @@ impl Signals {
     }
 }
 
+/// Units that one thread looks at.
+const TOGETHER: usize = 8192;
 /// Meaning from which a unit may answer that has no word of the question.
 const MEANT: f32 = 0.5;
 
@@ -109,33 +112,32 @@ pub(super) fn candidates(
     }
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let (coherence, theme) = (best_of_files::<3>(index, &scores), best_of_files::<5>(index, &meaning));
-    let in_context: Vec<f32> = files.iter().map(|file| question.context.factor(&file.path, context)).collect();
     let share = |of: f32| if all > 0.0 { of / all } else { 0.0 };
+    let asked_roles = FileRole::ALL.map(|role| question.asks_for(role));
+    let of_file = |(at, file): (usize, &IndexedFile)| Signals {
+        path: share(paths[at][0]),
+        stem: share(paths[at][1]),
+        coherence: coherence[at],
+        theme: theme[at],
+        role: if asked_roles[file.role as usize] { 1.0 } else { weights.role(file.role) },
+        context: question.context.factor(&file.path, context),
+        ..Signals::default()
+    };
+    let of_files: Vec<Signals> = files.iter().enumerate().map(of_file).collect();
     // The best by a first look: words and what the file says.
     let first_look = |unit: usize| {
-        let file = units[unit].file as usize;
-        let signals = Signals {
-            words: scores[unit] / best,
-            path: share(paths[file][0]),
-            stem: share(paths[file][1]),
-            definition: 0.0,
-            coherence: coherence[file],
-            meaning: meaning[unit],
-            theme: theme[file],
-            role: if question.asks_for(files[file].role) { 1.0 } else { weights.role(files[file].role) },
-            context: in_context[file],
-        };
-        (unit, signals)
+        let of_file = of_files[units[unit].file as usize];
+        Signals { words: scores[unit] / best, meaning: meaning[unit], ..of_file }
     };
-    let mut found: Vec<(usize, Signals)> =
-        (0..units.len()).filter(|unit| scores[*unit] > 0.0 || meaning[*unit] >= MEANT).map(first_look).collect();
-    if found.len() > most {
-        let better = |one: &(usize, Signals), other: &(usize, Signals)| {
-            other.1.score(weights).total_cmp(&one.1.score(weights)).then(one.0.cmp(&other.0))
-        };
-        found.select_nth_unstable_by(most, better);
-        found.truncate(most);
+    let may_answer = |unit: &usize| scores[*unit] > 0.0 || meaning[*unit] >= MEANT;
+    let scored = (0..units.len()).into_par_iter().with_min_len(TOGETHER).filter(may_answer);
+    let mut scored: Vec<(f32, usize)> = scored.map(|unit| (first_look(unit).score(weights), unit)).collect();
+    if scored.len() > most {
+        let better = |one: &(f32, usize), other: &(f32, usize)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
+        scored.select_nth_unstable_by(most, better);
+        scored.truncate(most);
     }
+    let mut found: Vec<(usize, Signals)> = scored.into_iter().map(|(_, unit)| (unit, first_look(unit))).collect();
     let mut tokens = tokenizer();
     for (unit, signals) in &mut found {
         let names = index.names(*unit).own.into_iter();
