@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use wb_core::{Encoder, Progress, fingerprint::Fingerprint};
+use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint};
 
 use crate::{
     CodeIndex, Error, FolderFiles, Result, UnitVectors, VectorEncoder, VectorStore, build, index::Changes,
@@ -82,6 +82,7 @@ impl IndexPlace {
             Some(before) => (before.update(&found, progress)?, found),
             None => build(found, progress)?,
         };
+        remove_abandoned_beside(&self.file);
         index.write(&self.file)?;
         Ok((index, found))
     }
@@ -112,6 +113,7 @@ impl IndexPlace {
         let known = self.read_vectors().ok().flatten();
         let (vectors, embedded) = embed(index, known.as_ref(), &vector_store(encoder)?, by, progress)?;
         if known.as_ref() != Some(&vectors) {
+            remove_abandoned_beside(&self.file);
             vectors.write(&self.vectors_file())?;
         }
         index.set_vectors(vectors);
@@ -126,6 +128,11 @@ impl IndexPlace {
             _ => Ok(()),
         }
     }
+}
+
+/// Takes out what runs that were ended left half-written beside a file.
+fn remove_abandoned_beside(file: &Path) {
+    atomic::remove_abandoned(file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
 }
 
 /// A file that is not among the files of a project: elsewhere, or hidden.

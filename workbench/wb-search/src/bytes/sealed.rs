@@ -5,12 +5,14 @@
 
 use std::{fs::File, io::Read, ops::Range, path::Path};
 
-use wb_retrieval::MappedBytes;
+use wb_retrieval::{MappedBytes, map_file};
 
 use super::{damaged, unusable};
-use crate::Result;
+use crate::{Error, Result};
 
 const CHECKSUM: usize = blake3::OUT_LEN;
+/// Bytes that are checked at a time.
+const PIECE: usize = 1 << 20;
 
 /// The first bytes of a file: its kind and the version of its form.
 pub(crate) type Magic = [u8; 8];
@@ -41,10 +43,20 @@ impl<const N: usize> Sealed<N> {
         Self { bytes: MappedBytes::new(bytes), places }
     }
 
-    /// Checks the bytes of a file.
-    pub fn open(magic: &Magic, bytes: MappedBytes) -> Result<Self> {
+    /// Maps a file after its bytes were checked. They are read for that in pieces, so that what no question needs takes no
+    /// memory; a file that is put in its place meanwhile was written whole, too.
+    pub fn open(magic: &Magic, path: &Path) -> Result<Self> {
+        let bytes = map_file(path)?;
         let body = Self::body(magic, &bytes)?;
-        if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
+        let mut file = File::open(path).map_err(Error::io("read", path))?.take(body as u64);
+        let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; PIECE]);
+        loop {
+            match file.read(&mut piece).map_err(Error::io("read", path))? {
+                0 => break,
+                n => hasher.update(&piece[..n]),
+            };
+        }
+        if hasher.finalize().as_bytes() != &bytes[body..] {
             return Err(unusable("is damaged: its checksum is another"));
         }
         let mut places = [const { 0..0 }; N];

@@ -7,8 +7,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use wb_retrieval::MappedBytes;
-
 use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit};
 use crate::{
     Error, Result,
@@ -25,8 +23,9 @@ const SECTIONS: usize = 7;
 pub(super) struct Sections(Sealed<SECTIONS>);
 
 impl Sections {
-    pub(super) fn of(bytes: MappedBytes) -> Result<Self> {
-        let sealed = Sealed::open(&MAGIC, bytes)?;
+    /// Maps those of a file.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let sealed = Sealed::open(&MAGIC, path)?;
         let whole = [2, 5].iter().all(|section| sealed.section(*section).len().is_multiple_of(8));
         if whole { Ok(Self(sealed)) } else { Err(damaged()) }
     }
@@ -253,13 +252,20 @@ fn write_postings(to: &mut Writer, postings: &Postings) {
     }
 }
 
-pub(super) fn read_postings(mut from: Reader<'_>, n_units: usize, n_files: usize) -> Result<Postings> {
-    let mut postings = Postings::default();
+/// Reads a word's postings: how many units have it, each of them, and each file with it in its path.
+pub(super) fn each_posting(
+    mut from: Reader<'_>,
+    n_units: usize,
+    n_files: usize,
+    mut on_unit: impl FnMut(u32, u32, Counts),
+    mut on_file: impl FnMut(u32, bool),
+) -> Result<()> {
     let next = |before: u64, step: u64, n: usize| {
         before.checked_add(step).filter(|at| *at < n as u64).and_then(|at| u32::try_from(at).ok()).ok_or_else(damaged)
     };
     let mut before = 0;
-    for _ in 0..from.below(n_units as u64 + 1)? {
+    let has = from.below(n_units as u64 + 1)?;
+    for _ in 0..has {
         let step = from.number()?;
         let unit = next(before, step >> 1, n_units)?;
         let text = from.count()?;
@@ -268,15 +274,30 @@ pub(super) fn read_postings(mut from: Reader<'_>, n_units: usize, n_files: usize
             true => Counts { text, names: from.count()?, head: from.count()? },
             false => Counts { text, ..Counts::default() },
         };
-        postings.units.push((unit, counts));
+        on_unit(has, unit, counts);
         before = u64::from(unit);
     }
     let mut before = 0;
     for _ in 0..from.below(n_files as u64 + 1)? {
         let step = from.number()?;
         let file = next(before, step >> 1, n_files)?;
-        postings.files.push((file, step & 1 == 1));
+        on_file(file, step & 1 == 1);
         before = u64::from(file);
     }
+    Ok(())
+}
+
+pub(super) fn read_postings(from: Reader<'_>, n_units: usize, n_files: usize) -> Result<Postings> {
+    let mut postings = Postings::default();
+    let Postings { units, files } = &mut postings;
+    each_posting(
+        from,
+        n_units,
+        n_files,
+        |_, unit, counts| units.push((unit, counts)),
+        |file, in_name| {
+            files.push((file, in_name));
+        },
+    )?;
     Ok(postings)
 }

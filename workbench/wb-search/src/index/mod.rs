@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 pub use build::{Changes, build};
 use wb_core::atomic;
-use wb_retrieval::map_file;
 
 use crate::{
     Result,
@@ -176,8 +175,7 @@ impl CodeIndex {
 
     /// Reads an index of a folder that [`CodeIndex::write`] wrote.
     pub fn read(path: &Path, root: &Path) -> Result<Self> {
-        let bytes = map_file(path)?;
-        let checked = Sections::of(bytes).and_then(|sections| Self::of_sections(sections, root));
+        let checked = Sections::open(path).and_then(|sections| Self::of_sections(sections, root));
         checked.map_err(|error| error.within(format!("cannot use {}", path.display())))
     }
 
@@ -208,6 +206,19 @@ impl CodeIndex {
     pub(crate) fn postings(&self, word: &str) -> Result<Option<Postings>> {
         let Some(bytes) = self.sections.find(word)? else { return Ok(None) };
         layout::read_postings(Reader(bytes), self.units.len(), self.files.len()).map(Some)
+    }
+
+    /// Visits a word's postings without keeping them: each unit with the number of all that have it, then files. False where
+    /// the word stands nowhere.
+    pub(crate) fn each_posting(
+        &self,
+        word: &str,
+        on_unit: impl FnMut(u32, u32, Counts),
+        on_file: impl FnMut(u32, bool),
+    ) -> Result<bool> {
+        let Some(bytes) = self.sections.find(word)? else { return Ok(false) };
+        layout::each_posting(Reader(bytes), self.units.len(), self.files.len(), on_unit, on_file)?;
+        Ok(true)
     }
 
     /// Files whose text has a trigram, ascending.

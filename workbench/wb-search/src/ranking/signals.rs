@@ -4,7 +4,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{SearchQuestion, weights::SignalWeights};
-use crate::{CodeIndex, FileRole, Result, context::ContextWeights, index::IndexedFile, words::tokenizer};
+use crate::{
+    CodeIndex, FileRole, Result,
+    context::ContextWeights,
+    index::{Counts, IndexedFile},
+    words::tokenizer,
+};
 
 /// Parts of a score, each 0 to about 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -77,23 +82,26 @@ pub(super) fn candidates(
     let mut paths = vec![[0.0_f32; 2]; files.len()];
     let mut rarities: Vec<(&str, f32)> = Vec::new();
     for (word, count) in question.words() {
-        let Some(postings) = index.postings(word)? else { continue };
-        let n = units.len() as f32;
-        let has = postings.units.len() as f32;
-        let rarity = (1.0 + (n - has + 0.5) / (has + 0.5)).ln();
-        rarities.push((word, rarity));
-        for (unit, counts) in &postings.units {
-            let unit = *unit as usize;
-            let length = 1.0 - weights.b + weights.b * units[unit].words as f32 / index.mean_words();
+        // The same for all units, and known with the first.
+        let mut known = None;
+        let on_unit = |has, unit: u32, counts: Counts| {
+            let rarity = *known.get_or_insert_with(|| rarity(units.len(), has));
+            let length = 1.0 - weights.b + weights.b * units[unit as usize].words as f32 / index.mean_words();
             let often = f32::from(counts.text) / length
                 + weights.names * f32::from(counts.names)
                 + weights.head * f32::from(counts.head);
-            scores[unit] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
+            scores[unit as usize] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
+        };
+        let mut in_paths: Vec<(u32, bool)> = Vec::new();
+        if !index.each_posting(word, on_unit, |file, in_name| in_paths.push((file, in_name)))? {
+            continue;
         }
-        for (file, in_name) in &postings.files {
-            let [path, stem] = &mut paths[*file as usize];
+        let rarity = known.unwrap_or_else(|| rarity(units.len(), 0));
+        rarities.push((word, rarity));
+        for (file, in_name) in in_paths {
+            let [path, stem] = &mut paths[file as usize];
             *path += rarity;
-            *stem += if *in_name { rarity } else { 0.0 };
+            *stem += if in_name { rarity } else { 0.0 };
         }
     }
     let all: f32 = rarities.iter().map(|(_, rarity)| rarity).sum();
@@ -144,6 +152,12 @@ pub(super) fn candidates(
         signals.definition = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
     }
     Ok(found)
+}
+
+/// Rarity of a word that so many of `n` units have, as BM25 has it.
+pub(super) fn rarity(n: usize, has: u32) -> f32 {
+    let (n, has) = (n as f32, has as f32);
+    (1.0 + (n - has + 0.5) / (has + 0.5)).ln()
 }
 
 /// Each unit's [`Signals::meaning`]: zeros where the question or the index has no vectors.

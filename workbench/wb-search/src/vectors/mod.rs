@@ -7,7 +7,7 @@ use std::{collections::HashMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use wb_core::{Encoder, Side, atomic, fingerprint::Fingerprint};
-use wb_retrieval::{ByteVectors, MappedBytes, map_file};
+use wb_retrieval::ByteVectors;
 
 pub use made::embed;
 pub use store::VectorStore;
@@ -128,8 +128,7 @@ impl UnitVectors {
 
     /// Reads a file of [`UnitVectors::write`].
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = map_file(path)?;
-        Self::decode(bytes).map_err(|error| error.within(format!("cannot use {}", path.display())))
+        Self::decode(path).map_err(|error| error.within(format!("cannot use {}", path.display())))
     }
 
     /// True for vectors that another version of this program wrote, which are made anew.
@@ -151,8 +150,8 @@ impl UnitVectors {
         Ok(Sealed::of(&MAGIC, &[&head, &keys.0, &scales, &codes]))
     }
 
-    fn decode(bytes: MappedBytes) -> Result<Self> {
-        let sealed = Sealed::<4>::open(&MAGIC, bytes)?;
+    fn decode(path: &Path) -> Result<Self> {
+        let sealed = Sealed::<4>::open(&MAGIC, path)?;
         let encoder: VectorEncoder = serde_json::from_slice(sealed.section(0)).map_err(|_| damaged())?;
         let mut from = Reader(sealed.section(1));
         let mut keys = Vec::with_capacity(from.0.len() / size_of::<UnitKey>());

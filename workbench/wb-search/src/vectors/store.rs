@@ -87,6 +87,7 @@ impl VectorStore {
         for kept in files.iter().filter_map(|file| UnitVectors::read(file).ok()) {
             (0..kept.len()).filter(|at| seen.insert(kept.keys[*at])).for_each(|at| all.push_from(&kept, at));
         }
+        atomic::remove_abandoned(&self.folder);
         self.keep(&all)?;
         let kept = self.files()?.into_iter().filter(|file| !files.contains(file)).count();
         if kept > 0 {
