@@ -125,7 +125,7 @@ impl ByteVectors {
     }
 }
 
-/// Whole numbers are summed in any order to the same sum, so that a compiler may take as many at once as a processor has.
+/// Product in whole numbers, whose sum is the same in any order: a compiler may take as many at once as a processor has.
 #[inline(always)]
 fn product(query: &[i16], codes: &[i8]) -> i32 {
     query.iter().zip(codes).map(|(number, code)| i32::from(*number) * i32::from(*code)).sum()

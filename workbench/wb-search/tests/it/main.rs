@@ -4,6 +4,7 @@
 mod damage;
 mod index;
 mod issue;
+mod killed;
 mod patterns;
 mod search;
 mod sets;

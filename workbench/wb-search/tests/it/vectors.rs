@@ -15,7 +15,7 @@ use wb_search::{
 use crate::{PARSER, SERVER, indexed, project, write};
 
 /// An encoder by hand: one axis for each group of words that mean the same, the last for everything.
-struct ByMeaning {
+pub struct ByMeaning {
     texts: AtomicUsize,
     /// Texts after which it fails.
     most: usize,
@@ -25,11 +25,11 @@ const GROUPS: [&[&str]; 4] =
     [&["config", "settings"], &["log", "diary"], &["listen", "wait", "socket"], &["delete", "erase"]];
 
 impl ByMeaning {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { texts: AtomicUsize::new(0), most: usize::MAX }
     }
 
-    fn made_by(&self) -> VectorEncoder {
+    pub fn made_by(&self) -> VectorEncoder {
         VectorEncoder::of("by-meaning", String::new(), self)
     }
 }

@@ -196,7 +196,7 @@ Examples:
   wb search 'reading settings' -e 'fn \\w+_config' --budget 2000 --json
   wb search 'where is this tested' --current-file src/parser.rs
   cargo test 2>&1 | wb search --issue -")]
-    Search(SearchArguments),
+    Search(Box<SearchArguments>),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
     #[command(after_help = "\
 Examples:

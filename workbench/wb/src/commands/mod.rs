@@ -55,7 +55,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Index(arguments) => search::index(arguments),
-        Command::Search(arguments) => search::search(arguments),
+        Command::Search(arguments) => search::search(*arguments),
         Command::Encode(arguments) => encode::encode(arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),

@@ -19,7 +19,6 @@ mod files;
 mod gates;
 mod help;
 mod hub;
-mod index_killed;
 mod init;
 mod interrupted;
 mod killed;

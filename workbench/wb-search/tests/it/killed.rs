@@ -1,0 +1,154 @@
+//! A process that indexes and is ended at any moment, or has no room to write: the index before answers, and the next run
+//! goes on.
+#![cfg(unix)]
+
+use std::{
+    env, fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use wb_search::{IndexPlace, RankingWeights, SearchQuestion};
+
+use crate::{vectors::ByMeaning, write};
+
+/// The folder that a child indexes.
+const FOLDER: &str = "WB_TEST_INDEXED_FOLDER";
+
+/// A project of many small files, which all say a word.
+fn project(folder: &Path, word: &str) {
+    for file in 0..300 {
+        let function =
+            |at: usize| format!("/// Counts {word} {at} of {file}.\nfn {word}_{file}_{at}() {{\n    {at}\n}}\n");
+        write(folder, &format!("project/m{file}.rs"), &(0..12).map(function).collect::<String>());
+    }
+}
+
+fn place(folder: &Path) -> IndexPlace {
+    IndexPlace::of(&folder.join("project"), Some(folder.join("kept/index"))).unwrap()
+}
+
+/// What a child does: brings the index of a folder and its vectors up to date.
+#[test]
+#[ignore = "part of other tests"]
+fn child() {
+    let Some(folder) = env::var_os(FOLDER) else { return };
+    let (place, encoder) = (place(Path::new(&folder)), ByMeaning::new());
+    let brought = place.bring_up(false, &mut |_| {});
+    let embedded = brought.and_then(|(mut index, _)| place.embed(&mut index, encoder.made_by(), &encoder, &mut |_| {}));
+    if let Err(error) = embedded {
+        panic!("told: {error}");
+    }
+}
+
+/// The command of a child; `before` is what a shell does first.
+fn command(folder: &Path, before: &str) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("{before}exec \"$0\" --exact killed::child --ignored --nocapture");
+    command.args(["-c", &script]).arg(env::current_exe().unwrap());
+    command.env(FOLDER, folder).env("HOME", folder).env_remove("XDG_CACHE_HOME");
+    command
+}
+
+fn indexing(folder: &Path) -> Child {
+    command(folder, "").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn indexed(folder: &Path) {
+    assert!(indexing(folder).wait().unwrap().success());
+}
+
+/// True where the index, which has to be whole, answers with a word.
+fn answers(folder: &Path, word: &str) -> bool {
+    let place = place(folder);
+    let index = place.read().unwrap().unwrap();
+    index.verify().unwrap();
+    place.read_vectors().unwrap();
+    !index.search(&SearchQuestion::new(word), &RankingWeights::shipped().unwrap(), 1).unwrap().is_empty()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let listing = fs::read_dir(folder.join("kept")).unwrap();
+    let mut names: Vec<String> = listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn kept(folder: &Path) -> [Vec<u8>; 2] {
+    ["index", "index.vectors"].map(|name| fs::read(folder.join("kept").join(name)).unwrap())
+}
+
+/// Ends a child at so many moments between its begin and its end.
+fn ended(times: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (mut before, mut after) = (0, 0);
+    for at in 0..times {
+        project(folder, "zebra");
+        indexed(folder);
+        project(folder, "giraffe");
+        let _ = fs::remove_dir_all(folder.join(".cache"));
+        // A copy that is not ended says how long one takes, and in which bytes it ends.
+        let other = tempfile::tempdir().unwrap();
+        let copied = Command::new("cp").arg("-rp").arg(folder.join("project")).arg(other.path()).status().unwrap();
+        assert!(copied.success());
+        let copied = Command::new("cp").arg("-rp").arg(folder.join("kept")).arg(other.path()).status().unwrap();
+        assert!(copied.success());
+        let started = Instant::now();
+        indexed(other.path());
+        let whole = started.elapsed();
+        let mut child = indexing(folder);
+        // Multiples of the golden ratio: no moment is near another.
+        thread::sleep(whole.mul_f64(f64::from(at) * 0.618_034 % 1.0) + Duration::from_millis(1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        match (answers(folder, "zebra"), answers(folder, "giraffe")) {
+            (true, false) => before += 1,
+            (false, true) => after += 1,
+            (old, new) => panic!("neither the index before ({old}) nor the one after ({new})"),
+        }
+        // What is unfinished may still be written by somebody, for all that is known for a minute.
+        for name in names(folder).into_iter().filter(|name| name.starts_with('.')) {
+            let then = SystemTime::now() - Duration::from_secs(120);
+            fs::File::open(folder.join("kept").join(name)).unwrap().set_modified(then).unwrap();
+        }
+        write(folder, "project/new.rs", "fn new() {}\n");
+        indexed(folder);
+        assert_eq!(names(folder), ["index", "index.vectors"], "nothing unfinished is left");
+        fs::remove_file(folder.join("project/new.rs")).unwrap();
+        indexed(folder);
+        assert!(kept(folder) == kept(other.path()), "it ends in other bytes");
+    }
+    assert!(before > 0, "{times} ended, {after} of them too late");
+}
+
+#[test]
+fn an_index_that_is_ended_leaves_the_one_before_and_goes_on() {
+    ended(4);
+}
+
+#[test]
+#[ignore = "slow"]
+fn an_index_that_is_ended_fifty_times_leaves_the_one_before_and_goes_on() {
+    ended(50);
+}
+
+#[test]
+fn without_room_the_index_before_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    project(folder, "zebra");
+    indexed(folder);
+    let before = kept(folder);
+    project(folder, "giraffe");
+    // No file may grow beyond 64 blocks, as on a disk that is full; the signal that says so is left aside.
+    let output = command(folder, "trap '' XFSZ; ulimit -f 64; ").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains("told: cannot write ") && told.contains("kept/index"), "{told}");
+    assert!(kept(folder) == before && answers(folder, "zebra"));
+    assert_eq!(names(folder), ["index", "index.vectors"], "nothing unfinished is left");
+    indexed(folder);
+    assert!(answers(folder, "giraffe"));
+}
