@@ -173,11 +173,10 @@ impl SearchAnswer {
                     let _ = write!(told, "meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
                 }
                 let _ = write!(told, "role {:.2}", s.role);
-                told.push_str(&if s.context == 1.0 {
-                    "\n".to_owned()
-                } else {
-                    format!(", context {:.2}\n", s.context)
-                });
+                if s.context != 1.0 {
+                    let _ = write!(told, ", context {:.2}", s.context);
+                }
+                told.push('\n');
             }
             if *extent == Extent::Stale {
                 let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");
@@ -223,9 +222,8 @@ impl FileLines<'_> {
     fn of(&mut self, found: &FoundUnit, to: u32) -> Option<String> {
         let file = self.index.units()[found.unit].file;
         let lines = self.files.entry(file).or_insert_with(|| {
-            let text = std::fs::read_to_string(self.index.root().join(&found.path)).ok()?;
-            let current = self.index.is_current(file as usize, &text);
-            current.then(|| text.lines().map(clean).collect())
+            let text = self.index.current_text(file as usize)?;
+            Some(text.lines().map(clean).collect())
         });
         let taken = lines.as_ref()?.get(found.lines[0] as usize - 1..to as usize)?;
         Some(taken.join("\n"))

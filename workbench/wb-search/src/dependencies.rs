@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use wb_code::tree::TreeConfig;
+
 use crate::{Error, Result};
 
 /// The folder of a dependency's source; of several the one that the project uses, as far as its lock file or the order of
@@ -32,15 +34,11 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn home() -> Option<PathBuf> {
-    env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
-}
-
 /// Packages of Cargo's registry that have the version of the nearest `Cargo.lock`.
 fn cargo_sources(root: &Path, name: &str) -> Vec<PathBuf> {
     let lock = root.ancestors().find_map(|folder| fs::read_to_string(folder.join("Cargo.lock")).ok());
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or(home().map(|home| home.join(".cargo")));
-    let (Some(lock), Some(home)) = (lock, home) else { return Vec::new() };
+    // Where trees of sources are read from when nothing else is named.
+    let (Some(lock), Ok(sources)) = (lock, TreeConfig::default().root()) else { return Vec::new() };
     let mut versions = Vec::new();
     let mut lines = lock.lines();
     let value = |line: &str, key: &str| Some(line.strip_prefix(key)?.trim().trim_matches('"').to_owned());
@@ -51,7 +49,7 @@ fn cargo_sources(root: &Path, name: &str) -> Vec<PathBuf> {
     }
     // Of several the newest stands last.
     versions.reverse();
-    let registries = folders_in(&home.join("registry/src"));
+    let registries = folders_in(&sources);
     let of = |version: &String| registries.iter().map(|registry| registry.join(format!("{name}-{version}"))).collect();
     versions.iter().flat_map(|version| -> Vec<PathBuf> { of(version) }).collect()
 }
@@ -67,7 +65,7 @@ fn python_sources(root: &Path, name: &str) -> Vec<PathBuf> {
     let active = env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let own = [root.join(".venv"), root.join("venv")];
     let system = ["/usr/local", "/usr"].map(PathBuf::from);
-    let user = home().map(|home| home.join(".local"));
+    let user = env::home_dir().map(|home| home.join(".local"));
     let mut places = Vec::new();
     for environment in active.into_iter().chain(own).chain(user).chain(system) {
         for python in folders_in(&environment.join("lib")) {

@@ -208,17 +208,32 @@ impl CodeIndex {
         layout::read_postings(Reader(bytes), self.units.len(), self.files.len()).map(Some)
     }
 
-    /// Visits a word's postings without keeping them: each unit with the number of all that have it, then files. False where
-    /// the word stands nowhere.
+    /// Visits a word's postings without keeping them: each unit with the word's rarity (BM25's weight of a word that so many
+    /// units have), then files. The rarity; none where the word stands nowhere.
     pub(crate) fn each_posting(
         &self,
         word: &str,
-        on_unit: impl FnMut(u32, u32, Counts),
+        mut on_unit: impl FnMut(f32, u32, Counts),
         on_file: impl FnMut(u32, bool),
-    ) -> Result<bool> {
-        let Some(bytes) = self.sections.find(word)? else { return Ok(false) };
+    ) -> Result<Option<f32>> {
+        let Some(bytes) = self.sections.find(word)? else { return Ok(None) };
+        // The same for all units, and known with the first.
+        let mut known = None;
+        let on_unit = |has, unit, counts| on_unit(*known.get_or_insert_with(|| self.rarity(has)), unit, counts);
         layout::each_posting(Reader(bytes), self.units.len(), self.files.len(), on_unit, on_file)?;
-        Ok(true)
+        Ok(Some(known.unwrap_or_else(|| self.rarity(0))))
+    }
+
+    /// Rarity of a word that so many units have, as BM25 has it.
+    pub(crate) fn rarity(&self, has: u32) -> f32 {
+        let (n, has) = (self.units.len() as f32, has as f32);
+        (1.0 + (n - has + 0.5) / (has + 0.5)).ln()
+    }
+
+    /// Text of a file, by its position, as it was indexed; none where it is not what it was.
+    pub(crate) fn current_text(&self, file: usize) -> Option<String> {
+        let text = std::fs::read_to_string(self.root.join(&self.files.get(file)?.path)).ok()?;
+        self.is_current(file, &text).then_some(text)
     }
 
     /// Files whose text has a trigram, ascending.

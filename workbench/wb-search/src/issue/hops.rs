@@ -42,9 +42,8 @@ impl CodeIndex {
 
     /// A unit's lines; none where its file is not what it was.
     fn text_of(&self, unit: &FoundUnit) -> Option<String> {
-        let text = std::fs::read_to_string(self.root().join(&unit.path)).ok()?;
-        let file = self.units()[unit.unit].file as usize;
+        let text = self.current_text(self.units()[unit.unit].file as usize)?;
         let [from, to] = unit.lines.map(|line| line as usize);
-        self.is_current(file, &text).then(|| text.lines().take(to).skip(from - 1).collect::<Vec<_>>().join("\n"))
+        Some(text.lines().take(to).skip(from - 1).collect::<Vec<_>>().join("\n"))
     }
 }

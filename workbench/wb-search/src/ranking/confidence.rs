@@ -1,6 +1,6 @@
 //! Share of a question that one unit has: a number by which a question that nothing here answers is known from others.
 
-use super::{SearchQuestion, signals::rarity};
+use super::SearchQuestion;
 use crate::{CodeIndex, PartedQuestion, Result, index::Counts};
 
 /// BM25's constants here: those that are common, not the ranking's, so that fitted weights leave confidence as it is.
@@ -24,17 +24,14 @@ impl CodeIndex {
     fn shares(&self, question: &SearchQuestion) -> Result<[f32; 2]> {
         let (mut all, mut units) = (0.0, vec![[0.0_f32; 2]; self.units().len()]);
         for (word, _) in question.words() {
-            let mut known = None;
-            let on_unit = |has, unit: u32, counts: Counts| {
-                let rarity = *known.get_or_insert_with(|| rarity(self.units().len(), has));
+            let on_unit = |rarity: f32, unit: u32, counts: Counts| {
                 let length = 1.0 - B + B * self.units()[unit as usize].words as f32 / self.mean_words();
                 let often = f32::from(counts.text) / length;
                 let [covered, reached] = &mut units[unit as usize];
                 *covered += rarity;
                 *reached += rarity * often / (often + K1);
             };
-            self.each_posting(word, on_unit, |_, _| {})?;
-            all += known.unwrap_or_else(|| rarity(self.units().len(), 0));
+            all += self.each_posting(word, on_unit, |_, _| {})?.unwrap_or_else(|| self.rarity(0));
         }
         let most = |at: usize| units.iter().map(|sums| sums[at]).fold(0.0, f32::max);
         Ok(if all > 0.0 { [most(0) / all, most(1) / all] } else { [0.0; 2] })

@@ -82,10 +82,7 @@ pub(super) fn candidates(
     let mut paths = vec![[0.0_f32; 2]; files.len()];
     let mut rarities: Vec<(&str, f32)> = Vec::new();
     for (word, count) in question.words() {
-        // The same for all units, and known with the first.
-        let mut known = None;
-        let on_unit = |has, unit: u32, counts: Counts| {
-            let rarity = *known.get_or_insert_with(|| rarity(units.len(), has));
+        let on_unit = |rarity: f32, unit: u32, counts: Counts| {
             let length = 1.0 - weights.b + weights.b * units[unit as usize].words as f32 / index.mean_words();
             let often = f32::from(counts.text) / length
                 + weights.names * f32::from(counts.names)
@@ -93,10 +90,8 @@ pub(super) fn candidates(
             scores[unit as usize] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
         };
         let mut in_paths: Vec<(u32, bool)> = Vec::new();
-        if !index.each_posting(word, on_unit, |file, in_name| in_paths.push((file, in_name)))? {
-            continue;
-        }
-        let rarity = known.unwrap_or_else(|| rarity(units.len(), 0));
+        let visited = index.each_posting(word, on_unit, |file, in_name| in_paths.push((file, in_name)))?;
+        let Some(rarity) = visited else { continue };
         rarities.push((word, rarity));
         for (file, in_name) in in_paths {
             let [path, stem] = &mut paths[file as usize];
@@ -152,12 +147,6 @@ pub(super) fn candidates(
         signals.definition = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
     }
     Ok(found)
-}
-
-/// Rarity of a word that so many of `n` units have, as BM25 has it.
-pub(super) fn rarity(n: usize, has: u32) -> f32 {
-    let (n, has) = (n as f32, has as f32);
-    (1.0 + (n - has + 0.5) / (has + 0.5)).ln()
 }
 
 /// Each unit's [`Signals::meaning`]: zeros where the question or the index has no vectors.

@@ -5,11 +5,13 @@ use std::{collections::HashMap, path::Path};
 use wb_core::{Seed, statistics::compare};
 use wb_retrieval::trec::{TrecRanking, read_runs};
 
-use super::{LoadedSet, Measured, QuestionValues, SetQuestion, measure::LineLengths, read_json, values::RankedLines};
+use super::{
+    LoadedSet, Measured, QuestionValues, SetQuestion,
+    measure::{DEPTH, LineLengths},
+    read_json,
+    values::RankedLines,
+};
 use crate::{CodeIndex, Error, RankingWeights, Result};
-
-/// Answers of each question in a run file.
-const DEPTH: usize = 60;
 
 impl LoadedSet {
     /// The set's answers for a run file: documents are `path:from-to`, with `%20` for a space.

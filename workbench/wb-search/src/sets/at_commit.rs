@@ -7,7 +7,7 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-use super::{LoadedSet, Repository};
+use super::{LoadedSet, Repository, read_json_lines};
 use crate::{Error, Result};
 
 /// Repository of a question, as the question names it.
@@ -68,12 +68,6 @@ pub(super) fn lines_of<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>> {
     let mut files: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     files.sort();
-    let mut all = Vec::new();
-    for path in files {
-        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            all.push(serde_json::from_str(line).map_err(|error| Error::json_line(&path, number + 1, &error))?);
-        }
-    }
-    Ok(all)
+    let lines = files.iter().map(|path| read_json_lines(path)).collect::<Result<Vec<_>>>()?;
+    Ok(lines.into_iter().flatten().collect())
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{CodeIndex, RankingWeights, Result};
 
 /// Answers that are looked at.
-const DEPTH: usize = 60;
+pub(super) const DEPTH: usize = 60;
 /// Answers that are asked for where time is taken.
 const ANSWERS: usize = 10;
 /// Values by which questions that have an answer are told from others.

@@ -217,6 +217,14 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
         .map_err(|error| Error::json(path, &error).with_hint("`--dataset` is the folder of the set itself"))
 }
 
+/// Reads the lines of a file, each JSON of a known shape.
+fn read_json_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let read = |(at, line)| serde_json::from_str(line).map_err(|error| Error::json_line(path, at + 1, &error));
+    lines.map(read).collect()
+}
+
 /// A repository's folder, which has to be there.
 fn repository(name: &str, language: &str, root: PathBuf) -> Result<Repository> {
     if !root.is_dir() {

@@ -1,10 +1,10 @@
 //! SWE-QA's questions whose reference answers name files that are there: `citations.jsonl`, `corpora/NAME`.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{CitedLines, LoadedSet, SearchSet, SetQuestion, Target, repository};
+use super::{CitedLines, LoadedSet, SearchSet, SetQuestion, Target, read_json_lines, repository};
 use crate::{Error, Result};
 
 #[derive(Deserialize)]
@@ -16,11 +16,8 @@ struct Asked {
 }
 
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
-    let path = folder.join("citations.jsonl");
-    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
     let mut set = LoadedSet::empty(SearchSet::SweQa);
-    for (number, line) in text.lines().enumerate() {
-        let asked: Asked = serde_json::from_str(line).map_err(|error| Error::json_line(&path, number + 1, &error))?;
+    for asked in read_json_lines::<Asked>(&folder.join("citations.jsonl"))? {
         let name = asked.repo.rsplit('/').next().unwrap_or(&asked.repo).to_owned();
         let root = folder.join("corpora").join(&name);
         // Of some repositories only the questions are at hand.

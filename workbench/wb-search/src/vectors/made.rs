@@ -74,10 +74,7 @@ fn texts(index: &CodeIndex, units: &[usize]) -> Vec<(usize, String)> {
     let mut texts = Vec::with_capacity(units.len());
     for (file, units) in by_file {
         let path = &index.files()[file as usize].path;
-        let Ok(text) = std::fs::read_to_string(index.root().join(path)) else { continue };
-        if !index.is_current(file as usize, &text) {
-            continue;
-        }
+        let Some(text) = index.current_text(file as usize) else { continue };
         let lines: Vec<&str> = text.lines().collect();
         texts.extend(
             units.into_iter().map(|unit| (unit, index.code_unit(unit).text(named(index.further(), path), &lines))),

@@ -30,7 +30,7 @@ fn place(folder: &Path) -> IndexPlace {
     IndexPlace::of(&folder.join("project"), Some(folder.join("kept/index"))).unwrap()
 }
 
-/// What a child does: brings the index of a folder and its vectors up to date.
+/// A child process, which brings the index of a folder and its vectors up to date.
 #[test]
 #[ignore = "part of other tests"]
 fn child() {
