@@ -221,7 +221,7 @@ pub fn difficulty(mut pairs: Vec<Pair>, ranks: &[usize], config: &DifficultyConf
     (kept, account)
 }
 
-fn is_meant(datasets: &[String], pair: &Pair) -> bool {
+pub(crate) fn is_meant(datasets: &[String], pair: &Pair) -> bool {
     datasets.is_empty() || datasets.contains(&pair.origin.dataset)
 }
 

@@ -9,7 +9,7 @@ use wb_core::{
     records::data::{DroppedPair, Gate},
 };
 
-use crate::{Error, Result, balance::draw, gate::Account, text::shorten};
+use crate::{Error, Result, balance::draw, gate::Account, judge::is_meant, text::shorten};
 
 /// Split of pairs into training, validation and test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,9 @@ pub struct SplitConfig {
     pub max_validation: usize,
     /// The most test pairs, the others dropped; `0` for no limit.
     pub max_test: usize,
+    /// Only pairs of these data sets are held out; empty for all. The others are for training.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub datasets: Vec<String>,
 }
 
 impl Default for SplitConfig {
@@ -39,6 +42,7 @@ impl Default for SplitConfig {
             test: 0.05,
             max_validation: 0,
             max_test: 0,
+            datasets: Vec::new(),
         }
     }
 }
@@ -107,13 +111,14 @@ impl SplitConfig {
         Ok(())
     }
 
-    /// The side that a pair's key draws, by the seed and the key alone. Nothing can be measured on a text without a label:
-    /// it is for training.
+    /// The side that a pair's key draws, by the seed and the key alone.
     pub(crate) fn side(&self, pair: &Pair, seed: Seed) -> SplitSide {
-        if pair.is_text() {
-            return SplitSide::Train;
-        }
-        self.drawn(&self.key(pair), seed).0
+        if self.holds_out(pair) { self.drawn(&self.key(pair), seed).0 } else { SplitSide::Train }
+    }
+
+    /// True for pairs that may be held out. Nothing can be measured on a text without a label: it is for training.
+    pub(crate) fn holds_out(&self, pair: &Pair) -> bool {
+        !pair.is_text() && is_meant(&self.datasets, pair)
     }
 
     fn drawn(&self, key: &str, seed: Seed) -> (SplitSide, u64) {
@@ -154,10 +159,10 @@ pub fn family(group: &str) -> &str {
 ///
 /// A key's side depends on the seed and the key alone: adding or removing groups moves no other group. The one
 /// exception is a side that would be empty although a share was asked for; it takes the training group with the lowest
-/// draw. A side that stays empty even so is an error, unless there are only texts without labels, which are for training.
+/// draw. A side that stays empty even so is an error, unless there are only pairs and texts that are not held out.
 pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Split, Option<Gate>)> {
-    let keys: Vec<Option<String>> = pairs.iter().map(|pair| (!pair.is_text()).then(|| config.key(pair))).collect();
-    let has_texts = keys.contains(&None);
+    let keys: Vec<Option<String>> = pairs.iter().map(|pair| config.holds_out(pair).then(|| config.key(pair))).collect();
+    let has_others = keys.contains(&None);
     let mut parts: BTreeMap<&str, (SplitSide, u64)> = BTreeMap::new();
     for key in keys.iter().flatten() {
         parts.entry(key).or_insert_with(|| config.drawn(key, seed));
@@ -175,7 +180,7 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
     for (part, share) in
         [(SplitSide::Train, 1.0), (SplitSide::Validation, config.validation), (SplitSide::Test, config.test)]
     {
-        let may_be_empty = has_texts && (parts.is_empty() || part == SplitSide::Train);
+        let may_be_empty = has_others && (parts.is_empty() || part == SplitSide::Train);
         if share > 0.0 && sizes(part) == 0 && !may_be_empty {
             return Err(Error::failed(
                 format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())

@@ -92,7 +92,7 @@ struct FirstGates<'a> {
     split: &'a SplitConfig,
     seed: Seed,
     ids: UniqueIds,
-    /// True once there was a pair, and not only texts without labels.
+    /// True once there was a pair that may be held out.
     has_pairs: bool,
     waiting: Chunks<Pair>,
     cleaning: Cleaning<'a>,
@@ -124,7 +124,7 @@ impl<'a> FirstGates<'a> {
 
     fn pass(&mut self, chunk: Vec<Pair>) -> Result<()> {
         for pair in self.cleaning.pass(chunk) {
-            self.has_pairs |= !pair.is_text();
+            self.has_pairs |= self.split.holds_out(&pair);
             let side = self.split.side(&pair, self.seed);
             if let Some(pair) = self.held_out.take(side, pair) {
                 self.train.push(pair)?;

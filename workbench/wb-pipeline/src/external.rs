@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_bench::{BenchmarkConfig, layouts::files::entries};
+use wb_bench::{BenchmarkConfig, benchmarks::SEARCH, layouts::files::entries};
 use wb_core::{Error, run_dir};
 use wb_data::external::that_brings;
 use wb_hub::Hub;
@@ -78,6 +78,7 @@ fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<DataState> 
                 _ => DataState::Missing("wb run configs/quickstart.yaml".to_owned()),
             });
         }
+        (None, SEARCH) => return Ok(DataState::There("--dataset DIR, any repository".to_owned())),
         (None, "beir") => {
             let there = beir_folders(external)?;
             return Ok(match there.is_empty() {
@@ -113,7 +114,7 @@ pub fn folders(benchmarks: &[BenchmarkConfig], external: &Path, fetch: Fetch<'_>
     for benchmark in benchmarks {
         let card = benchmark.benchmark().card();
         folders.push(match benchmark {
-            BenchmarkConfig::Pairs(_) => None,
+            BenchmarkConfig::Pairs(_) | BenchmarkConfig::Search(_) => None,
             BenchmarkConfig::Beir(_) => return Err(which_collection(external)?.into()),
             _ => Some(external.join(card.place)),
         });

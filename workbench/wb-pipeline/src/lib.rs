@@ -53,4 +53,5 @@ pub mod synth;
 pub mod test_pairs;
 pub mod text2sql;
 pub mod train;
+pub mod typed;
 pub mod verdict;

@@ -1,6 +1,6 @@
 //! The trait of a benchmark: data in a folder, or pairs, to a plan of protocols.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use wb_core::{
     PairSet,
@@ -49,14 +49,21 @@ pub enum BenchmarkData<'a> {
     Folder(&'a Path),
     /// Pairs in memory.
     Pairs(&'a PairSet),
+    /// A repository, of which some files were trained on.
+    Repository {
+        /// Its folder.
+        folder: &'a Path,
+        /// Paths below it of the files that were trained on.
+        trained_on: &'a HashSet<String>,
+    },
 }
 
 impl<'a> BenchmarkData<'a> {
     /// The folder, for a benchmark that needs one.
     pub fn folder(self, benchmark: &str) -> Result<&'a Path> {
         match self {
-            Self::Folder(folder) if folder.is_dir() => Ok(folder),
-            Self::Folder(folder) => {
+            Self::Folder(folder) | Self::Repository { folder, .. } if folder.is_dir() => Ok(folder),
+            Self::Folder(folder) | Self::Repository { folder, .. } => {
                 let source = std::io::Error::new(std::io::ErrorKind::NotFound, "no such folder");
                 Err(wb_core::Error::io("read", folder)(source))
             }

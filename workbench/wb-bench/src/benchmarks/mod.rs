@@ -5,6 +5,7 @@ mod benchmark;
 mod codesearchnet;
 mod cosqa;
 mod pairs;
+mod search;
 mod stackoverflow_qa;
 
 use schemars::JsonSchema;
@@ -16,6 +17,7 @@ pub use self::{
     codesearchnet::CodeSearchNetConfig,
     cosqa::CosqaConfig,
     pairs::PairsConfig,
+    search::SearchConfig,
     stackoverflow_qa::StackoverflowQaConfig,
 };
 
@@ -34,28 +36,34 @@ pub enum BenchmarkConfig {
     Beir(BeirConfig),
     /// Held-out pairs.
     Pairs(PairsConfig),
+    /// A repository's own questions in the ranking of `wb search`.
+    Search(SearchConfig),
 }
 
-/// Names of benchmarks, as on the command line, in the order of lists.
-pub const NAMES: [&str; 5] =
+/// Names of benchmarks in which texts find texts, in the order of lists.
+pub const OF_TEXTS: [&str; 5] =
     [codesearchnet::CARD.name, cosqa::CARD.name, stackoverflow_qa::CARD.name, beir::CARD.name, pairs::CARD.name];
 
+/// Name of the benchmark in which units of a repository are ranked.
+pub const SEARCH: &str = search::CARD.name;
+
 impl BenchmarkConfig {
-    /// Every benchmark with nothing set, in the order of [`NAMES`].
-    pub fn all() -> [Self; NAMES.len()] {
+    /// Every benchmark with nothing set: those of [`OF_TEXTS`] in their order, then [`SEARCH`].
+    pub fn all() -> [Self; OF_TEXTS.len() + 1] {
         [
             Self::Codesearchnet(CodeSearchNetConfig::default()),
             Self::Cosqa(CosqaConfig::default()),
             Self::StackoverflowQa(StackoverflowQaConfig::default()),
             Self::Beir(BeirConfig::default()),
             Self::Pairs(PairsConfig::default()),
+            Self::Search(SearchConfig::default()),
         ]
     }
 
     /// A benchmark by name, with nothing set.
     pub fn named(name: &str) -> wb_core::Result<Self> {
         Self::all().into_iter().find(|one| one.benchmark().card().name == name).ok_or_else(|| {
-            let hint = wb_core::suggest::hint(name, NAMES);
+            let hint = wb_core::suggest::hint(name, OF_TEXTS.into_iter().chain([SEARCH]));
             wb_core::Error::unknown("benchmark", name).with_hint_if(hint)
         })
     }
@@ -68,6 +76,7 @@ impl BenchmarkConfig {
             Self::StackoverflowQa(config) => config,
             Self::Beir(config) => config,
             Self::Pairs(config) => config,
+            Self::Search(config) => config,
         }
     }
 
@@ -84,8 +93,9 @@ mod tests {
 
     #[test]
     fn names_are_configurations() {
-        assert_eq!(BenchmarkConfig::all().map(|one| one.benchmark().card().name), NAMES);
-        for name in NAMES {
+        let names: Vec<&str> = OF_TEXTS.into_iter().chain([SEARCH]).collect();
+        assert_eq!(BenchmarkConfig::all().map(|one| one.benchmark().card().name).to_vec(), names);
+        for name in names {
             assert_eq!(BenchmarkConfig::named(name).unwrap().benchmark().card().name, name);
         }
         let error = BenchmarkConfig::named("codesearchnt").unwrap_err();

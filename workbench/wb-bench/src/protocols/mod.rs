@@ -13,6 +13,7 @@ pub mod pairs;
 mod protocol;
 pub mod ranked;
 mod relevanceeval;
+pub mod search;
 
 pub use protocol::{Context, Protocol, ProtocolNumbers};
 
@@ -25,6 +26,8 @@ pub enum PlannedProtocol {
     Csn1000(csn_1000::Csn1000),
     /// Graded judgements: `csn-ndcg-within`, `csn-ndcg-all`.
     CsnNdcg(csn_ndcg::CsnNdcg),
+    /// Units of a repository in the ranking of `wb search`: `search-*`.
+    Search(search::SearchProtocol),
 }
 
 impl PlannedProtocol {
@@ -34,6 +37,7 @@ impl PlannedProtocol {
             Self::Ranked(protocol) => protocol,
             Self::Csn1000(protocol) => protocol,
             Self::CsnNdcg(protocol) => protocol,
+            Self::Search(protocol) => protocol,
         }
     }
 }

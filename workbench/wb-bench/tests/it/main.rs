@@ -5,4 +5,5 @@ mod contestants;
 mod layouts;
 mod made_up;
 mod real_data;
+mod search;
 mod support;

@@ -50,6 +50,28 @@ fn families_stay_together_and_pairs_need_not() {
 }
 
 #[test]
+fn data_sets_that_are_not_held_out_are_for_training() {
+    let made = |dataset: &str| {
+        let of = |mut one: Pair| {
+            one.origin.dataset = dataset.to_owned();
+            one.id = format!("{dataset} {}", one.id);
+            one
+        };
+        pairs(100, 2).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let all = [made("mine"), made("others")].concat();
+    let config = SplitConfig { validation: 0.1, test: 0.3, datasets: vec!["mine".into()], ..SplitConfig::default() };
+    let (of_all, _) = split(all, &config, Seed(1)).unwrap();
+    let others = |pairs: &[Pair]| pairs.iter().filter(|pair| pair.origin.dataset == "others").count();
+    assert_eq!((others(&of_all.train), others(&of_all.validation), others(&of_all.test)), (200, 0, 0));
+    // The others move none of those that are.
+    let (of_mine, _) = split(made("mine"), &config, Seed(1)).unwrap();
+    assert!(!of_mine.test.is_empty() && of_mine.test == of_all.test && of_mine.validation == of_all.validation);
+    // Without any that may be held out there is nothing to measure, as with texts.
+    assert_eq!(split(made("others"), &config, Seed(1)).unwrap().0.train.len(), 200);
+}
+
+#[test]
 fn limits_drop_and_count() {
     let config = SplitConfig { validation: 0.1, test: 0.2, max_validation: 30, max_test: 50, ..SplitConfig::default() };
     let (split, gate) = split(pairs(400, 5), &config, Seed(1)).unwrap();

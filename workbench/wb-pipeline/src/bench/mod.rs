@@ -4,10 +4,11 @@ mod dtypes;
 mod named;
 mod print;
 
+use std::{collections::HashSet, path::PathBuf};
+
 use anyhow::{Context, Result};
 use wb_bench::{
     BenchContestant, BenchmarkConfig, BenchmarkData, BenchmarkPlan, Options, Reranking, Scorer, TrainingTexts,
-    benchmarks::NAMES,
 };
 use wb_core::{
     Encoder, PairSet, Progress,
@@ -42,9 +43,7 @@ pub struct MeasuredBenchmark {
 
 /// A benchmark's name in YAML.
 pub fn name_of(benchmark: &BenchmarkConfig) -> &'static str {
-    let name = benchmark.benchmark().card().name;
-    assert!(NAMES.contains(&name));
-    name
+    benchmark.benchmark().card().name
 }
 
 /// Measures all that is not measured yet; `untrained` is the encoder before training, where that is a contestant.
@@ -72,7 +71,9 @@ pub fn bench(
     for (at, entry) in experiment.bench.benchmarks.iter().enumerate() {
         let name = file_name(experiment, at);
         progress(Progress::new("reading benchmark", 0, 1).note(name.clone()));
-        let plan = plan(experiment, entry, data, progress).with_context(|| format!("cannot read benchmark {name}"))?;
+        let trained_on = training_files(experiment, entry, data)?;
+        let plan = plan(experiment, entry, data, trained_on.as_ref(), progress)
+            .with_context(|| format!("cannot read benchmark {name}"))?;
         let inputs = inputs(experiment, &plan, entry, (&of_encoder, of_annotations.as_ref()))?;
         let stage = format!("bench {name}");
         let contestants = experiment.contestants();
@@ -154,6 +155,7 @@ fn plan(
     experiment: &Experiment,
     entry: &BenchEntry,
     data: &ExperimentPairs,
+    trained_on: Option<&(PathBuf, HashSet<String>)>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BenchmarkPlan> {
     let benchmark = entry.benchmark.benchmark();
@@ -161,11 +163,27 @@ fn plan(
         let tolerance = experiment.data()?.tolerance();
         return Ok(benchmark.plan(BenchmarkData::Pairs(&pairs_of(&entry.sources, tolerance, progress)?))?);
     }
-    let dataset = match &entry.dataset {
-        Some(folder) => BenchmarkData::Folder(folder),
-        None => BenchmarkData::Pairs(&data.prepared.test),
+    let dataset = match (&entry.dataset, trained_on) {
+        (Some(folder), _) => BenchmarkData::Folder(folder),
+        (None, Some((folder, trained_on))) => BenchmarkData::Repository { folder, trained_on },
+        (None, None) => BenchmarkData::Pairs(&data.prepared.test),
     };
     Ok(benchmark.plan(dataset)?)
+}
+
+/// The repository that a run is measured on by `search`, with the files that pairs of training and validation come from; none
+/// for other benchmarks.
+fn training_files(
+    experiment: &Experiment,
+    entry: &BenchEntry,
+    data: &ExperimentPairs,
+) -> Result<Option<(PathBuf, HashSet<String>)>> {
+    let (BenchmarkConfig::Search(_), None) = (&entry.benchmark, &entry.dataset) else { return Ok(None) };
+    let (tree, dataset) = experiment.data()?.repository()?;
+    let pairs = [&data.prepared.train, &data.prepared.validation].into_iter().flat_map(|set| set.pairs());
+    // Each file is a group of its own, named by its path.
+    let files = pairs.filter(|pair| pair.origin.dataset == dataset).map(|pair| pair.origin.group.clone());
+    Ok(Some((tree.root()?, files.collect())))
 }
 
 /// All pairs of some sources, as they are read: nothing is filtered and nothing is split.

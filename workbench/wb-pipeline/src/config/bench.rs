@@ -99,9 +99,10 @@ impl Default for BenchConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BenchEntry {
-    /// One of `pairs`, `codesearchnet`, `cosqa`, `stackoverflow-qa`, `beir`.
+    /// One of `pairs`, `codesearchnet`, `cosqa`, `stackoverflow-qa`, `beir`, `search`.
     pub benchmark: BenchmarkConfig,
-    /// The folder with its data, which all but `pairs` need.
+    /// The folder with its data, which all but `pairs` need. Of `search` the repository; without it, that of the first of
+    /// `data.sources`, of which only files are asked for that training has not seen.
     #[serde(default, deserialize_with = "wb_core::paths::typed", skip_serializing_if = "Option::is_none")]
     pub dataset: Option<PathBuf>,
     /// Other pairs to measure on, of `pairs` only, from the same kinds of sources as `data.sources`, all of them and as
@@ -132,7 +133,13 @@ impl BenchConfig {
             let key = format!("{key}.benchmarks[{at}]");
             entry.benchmark.validate(&format!("{key}.benchmark"))?;
             let is_pairs = matches!(entry.benchmark, BenchmarkConfig::Pairs(_));
-            if is_pairs == entry.dataset.is_some() {
+            let is_search = matches!(entry.benchmark, BenchmarkConfig::Search(_));
+            if is_search && self.contestants.contains(&ContestantName::Fused) {
+                let message = "`bm25+trained` is not for `search`, whose ranking has words already";
+                return Err(Error::value(format!("{key}.benchmark"), message)
+                    .with_hint("bench.contestants=[bm25, untrained, trained]"));
+            }
+            if is_pairs == entry.dataset.is_some() && !is_search {
                 let message = match is_pairs {
                     true => "`pairs` measures on the run's own test pairs, or on `sources`, and takes no folder",
                     false => "is missing, expected the folder with the benchmark's data",

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_code::{GroupBy, TreeConfig};
 use wb_core::{Error, Progress, Result, fingerprint::Fingerprint};
 use wb_data::{
     OnBad, PairSource, PrepareConfig, SourceConfig, SourceRead, Tolerance,
@@ -11,7 +12,7 @@ use wb_data::{
     judge::{ConsistencyConfig, DifficultyConfig, SemanticConfig},
     leak::LeakConfig,
     sources::{Gather, MAX_BAD_SHARE},
-    split::SplitConfig,
+    split::{Family, SplitBy, SplitConfig},
 };
 use wb_encoder::train::mix::check_name;
 use wb_text2sql::examples::ExamplesConfig;
@@ -94,6 +95,7 @@ impl DataConfig {
         }
         let Some(names) = self.source_names() else { return Ok(()) };
         let of_gates = [
+            ("split", Some(&self.split.datasets)),
             ("consistency", self.consistency.as_ref().map(|gate| &gate.datasets)),
             ("difficulty", self.difficulty.as_ref().map(|gate| &gate.datasets)),
         ];
@@ -103,6 +105,31 @@ impl DataConfig {
             }
         }
         Ok(())
+    }
+
+    /// The tree that the benchmark `search` asks for what training has not seen, with the data set of its pairs: the first
+    /// source, each file of which is on one side of the split.
+    pub fn repository(&self) -> Result<(&TreeConfig, String)> {
+        let refuse = |key: &str, message: &str, hint: &str| Err(Error::value(key, message).with_hint(hint));
+        let Some(SourceChoice::Code(tree)) = self.sources.first() else {
+            let message =
+                "is no `code`, and the benchmark `search` without a `dataset` asks for the first source's files";
+            return refuse("data.sources[0]", message, "code: { path: PATH, group: file }, or name a `dataset`");
+        };
+        if tree.path.is_none() || tree.group != GroupBy::File {
+            let message =
+                "needs a `path` and `group: file`, so that `search` can ask for files that were not trained on";
+            return refuse("data.sources[0].code", message, "code: { path: PATH, group: file }");
+        }
+        if self.streaming {
+            let message = "`search` has to know what was trained on, and `data.streaming` keeps that on the disk";
+            return refuse("data.streaming", message, "data.streaming=false");
+        }
+        if self.split.by != SplitBy::Group || self.split.family != Family::Off || self.split.test == 0.0 {
+            let message = "leaves no whole file for the benchmark `search` to ask for";
+            return refuse("data.split", message, "data.split={by: group, family: off, test: 0.3}");
+        }
+        Ok((tree, self.sources[0].dataset(0).0))
     }
 
     /// The names of all data sets of training pairs, in order; none where the records of a source may name them.

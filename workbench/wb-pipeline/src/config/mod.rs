@@ -107,14 +107,16 @@ pub struct ReadBy {
 }
 
 impl Experiment {
-    /// Reads, overrides and checks a YAML for a command such as `wb train`.
+    /// Reads, overrides and checks a YAML for a command such as `wb train`. A folder among the overrides is the one that its
+    /// first source reads.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, or a value in it makes no sense; with path, line and column as far as they can be known.
     pub fn load(command: &'static str, file: &Path, overrides: &[String]) -> Result<Self> {
-        let experiment: Self = wb_core::config::load(file, overrides)?;
-        experiment.validate().map_err(|error| placed(error, file, overrides))?;
+        let overrides = crate::typed::with_folders(file, overrides)?;
+        let experiment: Self = wb_core::config::load(file, &overrides)?;
+        experiment.validate().map_err(|error| placed(error, file, &overrides))?;
         Ok(Self { read_by: ReadBy { command, file: file.to_owned() }, ..experiment })
     }
 

@@ -1,11 +1,12 @@
 //! Checks of a YAML: the values of each section that is there, and sections that do not suit each other.
 
+use wb_bench::BenchmarkConfig;
 use wb_core::{Error, Result};
 use wb_encoder::train::interpolate::refused_with_dora;
 use wb_retrieval::mining::MiningConfig;
 use wb_synth::annotate::EmbedText;
 
-use super::{Experiment, GeneratorChoice, ModelChoice};
+use super::{BenchEntry, Experiment, GeneratorChoice, ModelChoice};
 
 impl Experiment {
     pub(super) fn validate(&self) -> Result<()> {
@@ -23,7 +24,23 @@ impl Experiment {
         if let Some(names) = self.data.as_ref().and_then(|data| data.dataset_names()) {
             self.train.check_datasets(&names)?;
         }
-        self.bench.validate("bench")
+        self.bench.validate("bench")?;
+        self.validate_search()
+    }
+
+    /// Refuses to measure a run by `search` where the ranking cannot take its vectors, or what was trained on cannot be told.
+    fn validate_search(&self) -> Result<()> {
+        let is_search = |entry: &&BenchEntry| matches!(entry.benchmark, BenchmarkConfig::Search(_));
+        let Some(entry) = self.bench.benchmarks.iter().find(is_search) else { return Ok(()) };
+        let Some(encoder) = &self.encoder else { return Ok(()) };
+        if encoder.late_interaction.is_some() || encoder.cross_encoder.is_some() {
+            let message = "has `search`, whose ranking takes encoders of one vector a text";
+            return Err(Error::value("bench.benchmarks", message).with_hint("measure on `pairs`"));
+        }
+        match (&entry.dataset, &self.data) {
+            (None, Some(data)) => data.repository().map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     /// The sections that pairs and annotations are made by, and those that measure with them.

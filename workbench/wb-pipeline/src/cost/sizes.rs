@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
+use wb_code::TreeConfig;
 use wb_data::split::SplitConfig;
 
 use super::{
@@ -18,6 +19,8 @@ use crate::{
 
 /// Bytes of a function in CoSQA's map of functions.
 const COSQA_BYTES: f64 = 400.0;
+/// Bytes of a unit of a repository.
+const UNIT_BYTES: f64 = 750.0;
 /// Queries of CoSQA's two splits.
 const COSQA_QUERIES: f64 = 1000.0;
 
@@ -84,9 +87,25 @@ pub fn benches(experiment: &Experiment, test: Option<f64>) -> Result<Vec<BenchWo
     let encoders = f64::from(u8::from(trained)) + f64::from(u8::from(measured.contains(&ContestantName::Untrained)));
     let bench = |entry: &BenchEntry| {
         let name = entry.benchmark.benchmark().card().name.to_owned();
-        Ok(BenchWork { name, texts: texts(entry, test)?, encoders })
+        let texts = match &entry.benchmark {
+            BenchmarkConfig::Search(search) => {
+                units(experiment, entry)?.map(|units| (3.0 * search.questions as f64, units))
+            }
+            _ => texts(entry, test)?,
+        };
+        Ok(BenchWork { name, texts, encoders })
     };
     experiment.bench.benchmarks.iter().map(bench).collect()
+}
+
+/// Units of the repository that `search` asks.
+fn units(experiment: &Experiment, entry: &BenchEntry) -> Result<Option<f64>> {
+    let tree = match (&entry.dataset, &experiment.data) {
+        (Some(folder), _) => TreeConfig { path: Some(folder.display().to_string()), ..TreeConfig::default() },
+        (None, Some(data)) => data.repository()?.0.clone(),
+        (None, None) => return Ok(None),
+    };
+    Ok(files::of_source(&SourceChoice::Code(tree))?.map(|found| found.bytes / UNIT_BYTES))
 }
 
 /// Queries and documents of a benchmark.
@@ -108,8 +127,8 @@ fn texts(entry: &BenchEntry, test: Option<f64>) -> Result<Option<(f64, f64)>> {
             let records = records(&|path| !path.contains("train") && path.contains(".jsonl"));
             (records, records)
         }
-        // It takes no folder.
-        BenchmarkConfig::Pairs(_) => return Ok(None),
+        // They take no folder of texts.
+        BenchmarkConfig::Pairs(_) | BenchmarkConfig::Search(_) => return Ok(None),
         // BEIR's layout.
         _ => (records(&|path| path.contains("queries.jsonl")), records(&|path| path.contains("corpus.jsonl"))),
     };

@@ -12,7 +12,7 @@ use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_retrieval::trec::write_runs;
 use wb_search::{
     CodeIndex, FolderFiles, RankingWeights, VectorEncoder, build,
-    sets::{IndexedSet, Measured, SearchSet, measure, seconds},
+    sets::{IndexedSet, Measured, SearchSet, main_metrics, measure, seconds},
     vector_store,
     vectors::embed,
 };
@@ -95,6 +95,7 @@ impl SearchBench<'_> {
             output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
         }
         tell(&rows);
+        rows.iter().rev().take(1).for_each(tell_by_category);
         let seconds = seconds(&loaded, &indexes, weights)?;
         if let (Some(half), Some(most)) = (quantile(&seconds, 0.5), quantile(&seconds, 0.99)) {
             output::note(format!("a question takes {:.1} ms, 1 in 100 over {:.1} ms", 1e3 * half, 1e3 * most));
@@ -130,6 +131,31 @@ fn reaches(measured: &Measured, require: &[(String, f64)]) -> Result<bool> {
         }
     }
     Ok(all)
+}
+
+/// A table of kinds of questions with their intervals, for the metrics that say most; nothing of a set of one kind.
+fn tell_by_category(measured: &Measured) {
+    // Questions that are made of a repository have metrics for each kind already.
+    if measured.by_category.is_empty() || measured.set == SearchSet::Own {
+        return;
+    }
+    let metrics = main_metrics(measured.set);
+    let count = |kind: &str| measured.questions.iter().filter(|question| question.category == kind).count();
+    let lines: Vec<Vec<String>> = measured
+        .by_category
+        .iter()
+        .map(|(kind, of_kind)| {
+            let value = |name: &&str| {
+                of_kind
+                    .get(*name)
+                    .map_or("-".to_owned(), |found| format!("{:.3} [{:.3}, {:.3}]", found.value, found.low, found.high))
+            };
+            [kind.clone(), count(kind).to_string()].into_iter().chain(metrics.iter().map(value)).collect()
+        })
+        .collect();
+    let head: Vec<&str> = ["kind", "questions"].into_iter().chain(metrics.iter().copied()).collect();
+    output::line("");
+    output::table(&head, &lines);
 }
 
 /// A table of differences to another ranking, question by question.

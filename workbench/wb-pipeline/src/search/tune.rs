@@ -83,7 +83,7 @@ pub fn tune(
         }
     }
     output::table(&["set", "weights", "worth", "metrics"], &lines);
-    let text = text(&found)?;
+    let text = text(sets, &found)?;
     match out {
         Some(file) => atomic::write(file, text.as_bytes())?,
         None => output::line(text),
@@ -97,7 +97,8 @@ fn line(measured: &Measured) -> Vec<String> {
     vec![measured.set.to_string(), measured.contestant.clone(), format!("{:.4}", worth(measured)), metrics.join(", ")]
 }
 
-/// The weights as a file that `--weights` reads.
-fn text(weights: &RankingWeights) -> Result<String> {
-    Ok(format!("# Fitted by `wb search tune`.\n{}", config::to_text(weights)?))
+/// The weights as a file that `--weights` reads, with the sets that they were fitted to.
+fn text(sets: &[NamedSet], weights: &RankingWeights) -> Result<String> {
+    let sets: String = sets.iter().map(|NamedSet { set, folder }| format!(" {set}={}", folder.display())).collect();
+    Ok(format!("# Fitted by `wb search tune{sets}`.\n{}", config::to_text(weights)?))
 }

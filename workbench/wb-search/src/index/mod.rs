@@ -13,13 +13,15 @@ pub use build::{Changes, build};
 use wb_core::atomic;
 
 use crate::{
-    Result,
+    Result, SearchQuestion,
     bytes::Reader,
     files::{FileRole, FolderFiles},
     index::layout::Sections,
     patterns::{FileList, Trigram},
+    ranking::Intent,
     units::CodeUnit,
     vectors::UnitVectors,
+    words::tokenizer,
 };
 
 /// A file in an index.
@@ -206,6 +208,29 @@ impl CodeIndex {
     pub(crate) fn postings(&self, word: &str) -> Result<Option<Postings>> {
         let Some(bytes) = self.sections.find(word)? else { return Ok(None) };
         layout::read_postings(Reader(bytes), self.units.len(), self.files.len()).map(Some)
+    }
+
+    /// The kind of a question to this index: a single word is a name where something is called so, whatever its form.
+    pub(crate) fn intent(&self, question: &SearchQuestion) -> Result<Intent> {
+        let is_name = question.intent() == Intent::Symbol || self.defines(question.text())?;
+        Ok(if is_name { Intent::Symbol } else { Intent::Prose })
+    }
+
+    /// True where a text is a single word and the name of something that is defined here.
+    fn defines(&self, text: &str) -> Result<bool> {
+        let name = text.trim();
+        if name.contains(char::is_whitespace) {
+            return Ok(false);
+        }
+        let mut first = None;
+        tokenizer().each_word(name, |word| _ = first.get_or_insert_with(|| word.to_owned()));
+        let Some(word) = first else { return Ok(false) };
+        let mut found = false;
+        let on_unit = |_, unit: u32, counts: Counts| {
+            found |= !found && counts.names > 0 && self.names(unit as usize).own.contains(&name);
+        };
+        self.each_posting(&word, on_unit, |_, _| {})?;
+        Ok(found)
     }
 
     /// Visits a word's postings without keeping them: each unit with the word's rarity (BM25's weight of a word that so many

@@ -144,8 +144,13 @@ impl PartedQuestion {
 
     /// Gives each part its vector.
     pub fn embed(&mut self, encoder: &dyn Encoder) -> Result<()> {
+        self.set_vectors(&|text| UnitVectors::of_question(encoder, text))
+    }
+
+    /// Gives each part its vector of length 1, by the part's text.
+    pub(crate) fn set_vectors(&mut self, of: &dyn Fn(&str) -> Result<Vec<f32>>) -> Result<()> {
         for (question, _) in &mut self.questions {
-            question.vector = UnitVectors::of_question(encoder, question.text())?;
+            question.vector = of(question.text())?;
         }
         Ok(())
     }
@@ -161,7 +166,10 @@ impl CodeIndex {
         for (question, weight) in &issue.questions {
             self.add_part(question, *weight, weights, &mut fused)?;
         }
-        let prose = issue.questions.first().map_or(&weights.words.prose, |(question, _)| weights.of(question, self));
+        let prose = match issue.questions.first() {
+            Some((question, _)) => weights.of(question, self)?,
+            None => &weights.words.prose,
+        };
         for place in &issue.places {
             self.add_place(place, issue, prose, &mut fused);
         }
@@ -189,7 +197,7 @@ impl CodeIndex {
         fused: &mut HashMap<usize, (f32, Signals)>,
     ) -> Result<()> {
         let found = self.candidates(question, weights, BROUGHT)?;
-        let weights = weights.of(question, self);
+        let weights = weights.of(question, self)?;
         let best = found.iter().map(|(_, signals)| signals.score(weights)).fold(f32::MIN_POSITIVE, f32::max);
         for (unit, signals) in found {
             let share = weight * signals.score(weights) / best;

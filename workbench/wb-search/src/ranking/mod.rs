@@ -42,7 +42,7 @@ impl CodeIndex {
     /// The best `n` units for a question, best first. Equal scores are in the order of paths and lines.
     pub fn search(&self, question: &SearchQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
         let candidates = self.candidates(question, weights, LOOKED_AT.max(n.saturating_mul(4)))?;
-        let weights = weights.of(question, self);
+        let weights = weights.of(question, self)?;
         let scored = candidates.into_iter().map(|(unit, signals)| (unit, signals.score(weights), signals)).collect();
         Ok(self.best(scored, weights.again, n))
     }
@@ -75,7 +75,7 @@ impl CodeIndex {
         weights: &RankingWeights,
         most: usize,
     ) -> Result<Vec<(usize, Signals)>> {
-        signals::candidates(self, question, weights.of(question, self), &weights.context, most)
+        signals::candidates(self, question, weights.of(question, self)?, &weights.context, most)
     }
 
     fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {

@@ -51,12 +51,22 @@ impl RankingWeights {
     }
 
     /// The weights of a question to an index: of names or of prose, with vectors where both have some.
-    pub(crate) fn of(&self, question: &SearchQuestion, index: &CodeIndex) -> &SignalWeights {
+    pub(crate) fn of(&self, question: &SearchQuestion, index: &CodeIndex) -> Result<&SignalWeights> {
         let by_meaning = index.vectors().is_some() && !question.vector.is_empty();
         let weights = if by_meaning { &self.vectors } else { &self.words };
-        match question.intent() {
+        Ok(match index.intent(question)? {
             Intent::Symbol => &weights.symbol,
             Intent::Prose => &weights.prose,
+        })
+    }
+}
+
+impl IntentWeights {
+    /// The weights of one kind of question.
+    pub(crate) fn of_mut(&mut self, intent: Intent) -> &mut SignalWeights {
+        match intent {
+            Intent::Symbol => &mut self.symbol,
+            Intent::Prose => &mut self.prose,
         }
     }
 }
@@ -134,6 +144,32 @@ impl SignalWeights {
             file_means: 0.0,
             again: 1.0,
             roles: RoleWeights { test: 1.0, example: 1.0, declaration: 1.0, generated: 1.0, docs: 1.0, config: 1.0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{FolderFiles, build};
+
+    #[test]
+    fn a_single_word_is_a_name_where_something_is_called_so() {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("a.rs"), "fn flatten() {\n    expand()\n}\n").unwrap();
+        let (index, _) = build(FolderFiles::of(folder.path()).unwrap(), &mut |_| {}).unwrap();
+        for (text, expected) in [
+            ("flatten", Intent::Symbol),
+            (" flatten ", Intent::Symbol),
+            ("Flatten", Intent::Prose),
+            ("expand", Intent::Prose),
+            ("flatten expand", Intent::Prose),
+            ("readFile", Intent::Symbol),
+            ("", Intent::Prose),
+        ] {
+            assert_eq!(index.intent(&SearchQuestion::new(text)).unwrap(), expected, "{text:?}");
         }
     }
 }

@@ -59,6 +59,9 @@ pub struct Measured {
     pub contestant: String,
     /// Metrics by their names.
     pub metrics: BTreeMap<String, MetricValue>,
+    /// Metrics of each kind of question, where the set has several: means over its questions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_category: BTreeMap<String, BTreeMap<String, MetricValue>>,
     /// Each question, in the order of the set.
     pub questions: Vec<QuestionValues>,
     /// Other rankings on the same questions.
@@ -77,22 +80,38 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
 impl Measured {
     /// Metrics over questions.
     pub(super) fn of(set: &LoadedSet, contestant: &str, questions: Vec<QuestionValues>) -> Self {
-        let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let of_questions = names.iter().map(|name| {
-            let values: Vec<f64> = of_metric(&questions, name).map(|(_, value)| value).collect();
-            let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
-            let value = MetricValue { value: value(set, &questions, name), low: interval.low, high: interval.high };
-            ((*name).clone(), value)
-        });
-        let mut metrics: BTreeMap<String, MetricValue> = of_questions.collect();
+        let mut metrics = over(&questions, &|questions, name| value(set, questions, name));
         for (name, by) in [("auroc", CONFIDENCE), ("auroc_by_score", BEST_SCORE)] {
             metrics.extend(area(set, &questions, by).map(|value| (name.to_owned(), value)));
         }
         let (contestant, beside, against) = (contestant.to_owned(), Vec::new(), BTreeMap::new());
-        Self { set: set.set, contestant, metrics, questions, beside, against }
+        let by_category = by_category(&questions);
+        Self { set: set.set, contestant, metrics, by_category, questions, beside, against }
     }
+}
+
+/// Metrics of questions, with 95 % intervals over those that have them.
+fn over(questions: &[QuestionValues], value: &dyn Fn(&[QuestionValues], &str) -> f64) -> BTreeMap<String, MetricValue> {
+    let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let of_name = |name: &String| {
+        let values: Vec<f64> = of_metric(questions, name).map(|(_, value)| value).collect();
+        let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
+        (name.clone(), MetricValue { value: value(questions, name), low: interval.low, high: interval.high })
+    };
+    names.into_iter().map(of_name).collect()
+}
+
+/// Metrics of each kind of question; nothing where there is one kind alone.
+fn by_category(questions: &[QuestionValues]) -> BTreeMap<String, BTreeMap<String, MetricValue>> {
+    let mut kinds: BTreeMap<&str, Vec<QuestionValues>> = BTreeMap::new();
+    questions.iter().for_each(|one| kinds.entry(&one.category).or_default().push(one.clone()));
+    let mean_of = |questions: &[QuestionValues], name: &str| {
+        mean(&of_metric(questions, name).map(|(_, value)| value).collect::<Vec<_>>())
+    };
+    let kinds = if kinds.len() > 1 { kinds } else { BTreeMap::new() };
+    kinds.into_iter().map(|(kind, questions)| (kind.to_owned(), over(&questions, &mean_of))).collect()
 }
 
 /// Area under the curve of a value that tells questions with an answer from those without.

@@ -22,12 +22,13 @@ use std::{
 };
 
 pub use measure::{Measured, MetricValue, QuestionValues, measure, seconds};
+pub use own::{OWN_QUESTIONS, own_questions};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tempfile::TempDir;
-pub use tune::{IndexedSet, tune, worth};
+pub use tune::{IndexedSet, main_metrics, tune, worth};
 use wb_core::Encoder;
 
-use crate::{Error, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion};
+use crate::{Error, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors};
 
 /// A set of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +73,7 @@ impl SearchSet {
             Self::Cqs => cqs::load(folder),
             Self::ContextBench => context_bench::load(folder),
             Self::NoAnswer => no_answer::load(folder),
-            Self::Own => own::load(folder),
+            Self::Own => own_questions(folder, OWN_QUESTIONS, &|_| true),
         }
     }
 }
@@ -119,9 +120,14 @@ impl LoadedSet {
 
     /// Gives every question the vectors of its parts, as the weights take it apart.
     pub fn embed(&mut self, encoder: &dyn Encoder, weights: &RankingWeights) -> Result<()> {
+        self.set_vectors(&|text| UnitVectors::of_question(encoder, text), weights)
+    }
+
+    /// Gives every question the vectors of its parts, each of length 1, by the texts of the parts.
+    pub fn set_vectors(&mut self, of: &dyn Fn(&str) -> Result<Vec<f32>>, weights: &RankingWeights) -> Result<()> {
         let asked = self.questions.iter().map(|question| {
             let mut asked = self.asked(question, weights);
-            asked.embed(encoder)?;
+            asked.set_vectors(of)?;
             Ok(Some(asked))
         });
         let asked = asked.collect::<Result<Vec<_>>>()?;

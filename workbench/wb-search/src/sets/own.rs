@@ -18,8 +18,6 @@ use wb_core::Seed;
 use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
 use crate::{Error, FileRole, FolderFiles, Result, files::language_and_role};
 
-/// Questions of each kind at most.
-const MOST: usize = 150;
 /// Characters of a question at most.
 const MOST_CHARS: usize = 200;
 /// Commits that are looked at.
@@ -27,7 +25,16 @@ const COMMITS: &str = "2000";
 /// Files of a change at most.
 const CHANGED: usize = 3;
 
-pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
+/// Questions of each kind at most, where nothing else is asked for.
+pub const OWN_QUESTIONS: usize = 150;
+
+/// Questions about a repository, at most so many of each kind, whose answers stand in files that `may_ask` lets through by
+/// their paths; all files are searched.
+///
+/// # Errors
+///
+/// If there is nothing to ask for, or the copy without what is asked cannot be made.
+pub fn own_questions(folder: &Path, most: usize, may_ask: &dyn Fn(&str) -> bool) -> Result<LoadedSet> {
     let found = FolderFiles::of(folder)?;
     let copy = TempDir::new().map_err(Error::io("make a copy in", &std::env::temp_dir()))?;
     let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
@@ -39,11 +46,12 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         fs::create_dir_all(place.parent().unwrap_or(&root)).map_err(Error::io("create", &place))?;
         fs::write(&place, &text).map_err(Error::io("write", &place))?;
         let Some((language, FileRole::Source)) = language_and_role(&file.path, &text) else { continue };
-        sources.extend(Language::named(language).map(|language| Source { path: file.path.clone(), language, text }));
+        let (path, may_ask) = (file.path.clone(), may_ask(&file.path));
+        sources.extend(Language::named(language).map(|language| Source { path, language, text, may_ask }));
     }
-    let mut questions = by_documentation(&mut sources, &root)?;
-    questions.extend(by_name(&sources));
-    questions.extend(by_commit(folder, &sources));
+    let mut questions = by_documentation(&mut sources, &root, most)?;
+    questions.extend(by_name(&sources, most));
+    questions.extend(by_commit(folder, &sources, most));
     if questions.is_empty() {
         let what = format!("{} has no documented function, no name and no commit to ask for", folder.display());
         return Err(Error::failed(what).with_hint("`--dataset` is the folder of a repository"));
@@ -57,12 +65,14 @@ struct Source {
     path: String,
     language: Language,
     text: String,
+    /// False where its contents are no answers.
+    may_ask: bool,
 }
 
-/// Some of a number of things, in their order.
-fn drawn<T>(purpose: &str, all: Vec<T>) -> Vec<T> {
+/// Some of a number of things, at most so many, in their order.
+fn drawn<T>(purpose: &str, all: Vec<T>, most: usize) -> Vec<T> {
     let mut chosen = Seed::default().permutation_at(purpose, 0, all.len());
-    chosen.truncate(MOST);
+    chosen.truncate(most);
     chosen.sort_unstable();
     let mut all: Vec<Option<T>> = all.into_iter().map(Some).collect();
     chosen.into_iter().filter_map(|at| all[at].take()).collect()
@@ -81,9 +91,10 @@ struct Documented {
 }
 
 /// Functions by their documentation, which goes out of the sources and of the copy.
-fn by_documentation(sources: &mut [Source], root: &Path) -> Result<Vec<SetQuestion>> {
+fn by_documentation(sources: &mut [Source], root: &Path, most: usize) -> Result<Vec<SetQuestion>> {
     let mut all = Vec::new();
-    for (at, Source { language, text, .. }) in sources.iter().enumerate() {
+    let asked = sources.iter().enumerate().filter(|(_, source)| source.may_ask);
+    for (at, Source { language, text, .. }) in asked {
         let heads: HashMap<u32, u32> =
             items(text, *language).unwrap_or_default().iter().map(|item| (item.lines[1], item.lines[0])).collect();
         for function in documented_functions(text, *language) {
@@ -98,7 +109,7 @@ fn by_documentation(sources: &mut [Source], root: &Path) -> Result<Vec<SetQuesti
         }
     }
     let mut by_file: BTreeMap<usize, Vec<Documented>> = BTreeMap::new();
-    drawn("own documentation", all).into_iter().for_each(|one| by_file.entry(one.source).or_default().push(one));
+    drawn("own documentation", all, most).into_iter().for_each(|one| by_file.entry(one.source).or_default().push(one));
     let mut questions = Vec::new();
     for (at, mut functions) in by_file {
         functions.sort_by_key(|function| function.lines);
@@ -128,21 +139,24 @@ fn by_documentation(sources: &mut [Source], root: &Path) -> Result<Vec<SetQuesti
 }
 
 /// Definitions by names that are defined once.
-fn by_name(sources: &[Source]) -> Vec<SetQuestion> {
-    let mut places: BTreeMap<String, Vec<Target>> = BTreeMap::new();
-    for Source { path, language, text } in sources {
+fn by_name(sources: &[Source], most: usize) -> Vec<SetQuestion> {
+    let mut places: BTreeMap<String, Vec<(Target, bool)>> = BTreeMap::new();
+    for Source { path, language, text, may_ask } in sources {
         for item in items(text, *language).unwrap_or_default() {
             let target = Target { path: path.clone(), lines: Some([item.code_line, item.code_line]) };
-            places.entry(item.name).or_default().push(target);
+            places.entry(item.name).or_default().push((target, *may_ask));
         }
     }
-    let once = places.into_iter().filter(|(name, places)| places.len() == 1 && name.len() > 3).collect();
-    let drawn = drawn("own names", once).into_iter().enumerate();
-    drawn.map(|(number, (name, targets))| question("symbol", number, name, targets)).collect()
+    let once = places.into_iter().filter_map(|(name, mut places)| match (places.pop(), places.is_empty()) {
+        (Some((target, true)), true) if name.len() > 3 => Some((name, target)),
+        _ => None,
+    });
+    let drawn = drawn("own names", once.collect(), most).into_iter().enumerate();
+    drawn.map(|(number, (name, target))| question("symbol", number, name, vec![target])).collect()
 }
 
 /// Files of changes by the first lines of their commits; none where there is no git, or no history.
-fn by_commit(folder: &Path, sources: &[Source]) -> Vec<SetQuestion> {
+fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion> {
     let git = Command::new("git")
         .args(["-C", &folder.display().to_string(), "log", "--no-merges", "--relative", "--name-only"])
         .args(["--format=%x01%s", "-n", COMMITS])
@@ -154,13 +168,15 @@ fn by_commit(folder: &Path, sources: &[Source]) -> Vec<SetQuestion> {
         let mut lines = commit.lines().filter(|line| !line.is_empty());
         let Some(subject) = lines.next() else { continue };
         let files: Vec<&str> = lines.collect();
-        let is_there = |path: &&&str| sources.iter().any(|source| source.path == **path);
+        let changed: Vec<&Source> =
+            files.iter().filter_map(|path| sources.iter().find(|source| source.path == *path)).collect();
         let targets: Vec<Target> =
-            files.iter().filter(is_there).map(|path| Target { path: (*path).to_owned(), lines: None }).collect();
-        if (1..=CHANGED).contains(&targets.len()) && subject.split_whitespace().count() >= 4 {
+            changed.iter().map(|source| Target { path: source.path.clone(), lines: None }).collect();
+        let may_ask = changed.iter().all(|source| source.may_ask);
+        if may_ask && (1..=CHANGED).contains(&targets.len()) && subject.split_whitespace().count() >= 4 {
             all.push((subject.to_owned(), targets));
         }
     }
-    let drawn = drawn("own commits", all).into_iter().enumerate();
+    let drawn = drawn("own commits", all, most).into_iter().enumerate();
     drawn.map(|(number, (subject, targets))| question("commit", number, subject, targets)).collect()
 }

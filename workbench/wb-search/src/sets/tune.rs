@@ -3,10 +3,13 @@
 use wb_core::statistics::mean;
 
 use super::{
-    LoadedSet, Measured, SearchSet,
+    LoadedSet, Measured, SearchSet, SetQuestion,
     measure::{LineLengths, answered, value},
 };
-use crate::{CodeIndex, RankingWeights, Result, ranking::SignalWeights};
+use crate::{
+    CodeIndex, RankingWeights, Result, SearchQuestion,
+    ranking::{Intent, SignalWeights},
+};
 
 /// A set with the indexes of its repositories.
 pub type IndexedSet = (LoadedSet, Vec<CodeIndex>);
@@ -45,7 +48,7 @@ const fn dial(name: &'static str, of: fn(&mut SignalWeights) -> &mut f32, step: 
 }
 
 /// Metrics whose mean says what a result is worth: some about files, some about lines.
-fn names(set: SearchSet) -> &'static [&'static str] {
+pub fn main_metrics(set: SearchSet) -> &'static [&'static str] {
     match set {
         SearchSet::Semble => &["ndcg@10", "p@1"],
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
@@ -62,7 +65,7 @@ pub fn worth(measured: &Measured) -> f64 {
 }
 
 fn worth_by(set: SearchSet, value: impl Fn(&str) -> f64) -> f64 {
-    mean(&names(set).iter().map(|name| value(name)).collect::<Vec<_>>())
+    mean(&main_metrics(set).iter().map(|name| value(name)).collect::<Vec<_>>())
 }
 
 /// Turns one weight after the other up and down for as long as the mean of [`worth`] over the sets grows; `tell` hears of
@@ -79,16 +82,25 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
     };
     // Where an encoder is asked, the weights that hold then.
     let by_meaning = sets.iter().all(|(_, indexes)| indexes.iter().all(|index| index.vectors().is_some()));
+    // Names have weights of their own, which nothing but questions for names can turn.
+    let intent = |question: &SetQuestion, indexes: &[CodeIndex]| {
+        indexes[question.repository].intent(&SearchQuestion::new(&question.text))
+    };
+    let asked = sets.iter().flat_map(|(set, indexes)| set.questions.iter().map(|one| intent(one, indexes)));
+    let intents = asked.collect::<Result<Vec<Intent>>>()?;
+    let asked = [Intent::Prose, Intent::Symbol].into_iter().filter(|intent| intents.contains(intent));
+    let turned: Vec<(&Dial, Intent)> = asked.flat_map(|intent| DIALS.iter().map(move |dial| (dial, intent))).collect();
     let mut best = start;
     let mut reached = reached_by(&best)?;
     tell("start", reached);
     for factor in [1.0_f32, 0.5, 0.25] {
         loop {
             let before = reached;
-            for Dial { name, of, step, most } in &DIALS {
+            for (Dial { name, of, step, most }, intent) in &turned {
                 for direction in [1.0, -1.0] {
                     let mut tried = best.clone();
-                    let number = of(if by_meaning { &mut tried.vectors.prose } else { &mut tried.words.prose });
+                    let weights = if by_meaning { &mut tried.vectors } else { &mut tried.words };
+                    let number = of(weights.of_mut(*intent));
                     *number = (*number + direction * factor * step).clamp(0.0, *most);
                     let found = if tried == best { continue } else { reached_by(&tried)? };
                     if found > reached + 1e-5 {

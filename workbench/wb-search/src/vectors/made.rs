@@ -67,8 +67,8 @@ pub(crate) fn failed(error: wb_core::encoder::EncodeError) -> Error {
     }
 }
 
-/// Texts of units, of those files that are as they were when they were indexed.
-fn texts(index: &CodeIndex, units: &[usize]) -> Vec<(usize, String)> {
+/// Texts of units by their positions, of those files that are as they were when they were indexed.
+pub fn texts(index: &CodeIndex, units: &[usize]) -> Vec<(usize, String)> {
     let mut by_file: HashMap<u32, Vec<usize>> = HashMap::new();
     units.iter().for_each(|unit| by_file.entry(index.units()[*unit].file).or_default().push(*unit));
     let mut texts = Vec::with_capacity(units.len());

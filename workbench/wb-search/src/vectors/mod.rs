@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Encoder, Side, atomic, fingerprint::Fingerprint};
 use wb_retrieval::ByteVectors;
 
-pub use made::embed;
+pub use made::{embed, texts};
 pub use store::VectorStore;
 
 use crate::{

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wb_search::{
     CodeIndex, FolderFiles, RankingWeights, build,
-    sets::{LoadedSet, Measured, SearchSet, Target, measure, tune, worth},
+    sets::{LoadedSet, Measured, SearchSet, Target, measure, own_questions, tune, worth},
 };
 
 use crate::{PARSER, project, write};
@@ -94,6 +94,11 @@ fn own_questions_have_their_answers_without_the_documentation() {
     assert_eq!(names, ["Store", "load", "read_config", "write_log"]);
     let changed = of("commit");
     assert_eq!((changed.len(), changed[0].0, changed[0].1.len()), (1, "Parser and store of the first day", 2));
+    let some = own_questions(folder.path(), 1, &|path| path == "app/store.py").unwrap();
+    let asked: Vec<&str> = some.questions.iter().map(|question| question.text.as_str()).collect();
+    // One of each kind, and no commit, as it has changed another file too.
+    assert!(asked.len() == 2 && asked[0] == "Reads all records of a store", "{asked:?}");
+    assert!(["Store", "load"].contains(&asked[1]), "{asked:?}");
     let measured = measure(&set, &indexes(&set), &RankingWeights::shipped().unwrap(), "").unwrap();
     assert_eq!((measured.metrics["symbol_p@1"].value, measured.metrics["commit_mrr"].value), (1.0, 1.0));
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::LazyLock};
 
 use clap::Args;
-use wb_bench::benchmarks::NAMES;
+use wb_bench::benchmarks::{OF_TEXTS, SEARCH};
 use wb_encoder::{DeviceConfig, MemoryType};
 use wb_search::sets::SearchSet;
 use wb_sql::{Compat, benchmarks::SqlBenchmark};
@@ -139,7 +139,7 @@ pub struct SqlExecution {
     pub workers: Option<u16>,
 }
 
-const RETRIEVAL: &[&str] = &NAMES;
+const RETRIEVAL: &[&str] = &OF_TEXTS;
 static SQL: LazyLock<Vec<&str>> = LazyLock::new(|| SqlBenchmark::ALL.map(SqlBenchmark::name).to_vec());
 static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| [RETRIEVAL, &SQL].concat());
 
@@ -163,7 +163,7 @@ impl Bench {
             (self.token_index.is_some(), "--token-index", RETRIEVAL),
             (!self.compare_dtype.is_empty(), "--compare-dtype", RETRIEVAL),
             (self.rerank.is_some(), "--rerank", RETRIEVAL),
-            (self.set.is_some(), "--set", &["search"]),
+            (self.set.is_some(), "--set", &[SEARCH]),
             (self.embed.is_some(), "--embed", RETRIEVAL),
             (self.max_tokens.is_some(), "--max-tokens", RETRIEVAL),
             (self.device != DeviceConfig::Auto, "--device", RETRIEVAL),

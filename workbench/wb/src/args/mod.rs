@@ -22,7 +22,7 @@ pub use self::{
     data::{DataArguments, DataCommand, DataGet},
     downloads::Downloads,
     encode::{Encode, Export},
-    given::{ExperimentArguments, Given, GivenLedger, file_and_values},
+    given::{ExperimentArguments, Given, GivenLedger},
     init::InitArguments,
     mine_negatives::MineNegatives,
     search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},

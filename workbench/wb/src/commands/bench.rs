@@ -1,7 +1,10 @@
 //! `wb bench`: an encoder, a run or BM25 under every protocol that the data can give.
 
 use anyhow::{Result, bail};
-use wb_bench::{BenchmarkConfig, Reranking, benchmarks::NAMES};
+use wb_bench::{
+    BenchmarkConfig, Reranking,
+    benchmarks::{OF_TEXTS, SEARCH},
+};
 use wb_core::{Error, run_dir::write_json, suggest};
 use wb_pipeline::{
     bench::NamedBenchmarks,
@@ -29,7 +32,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if arguments.names.is_empty() {
         return list(arguments);
     }
-    if arguments.names == ["search"] {
+    if arguments.names == [SEARCH] {
         return search::bench(arguments);
     }
     let of_sql = one_of_sql(&arguments.names)?;
@@ -117,8 +120,11 @@ fn wanted(arguments: &args::Bench) -> WantedContestants<'_> {
 /// If a name is none of a benchmark, or it is one of several.
 fn one_of_sql(names: &[String]) -> Result<Option<SqlBenchmark>> {
     let Some(benchmark) = names.iter().find_map(|name| SqlBenchmark::named(name)) else {
-        if let Some(name) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
-            let all = NAMES.into_iter().chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
+        if let Some(name) = names.iter().find(|name| !OF_TEXTS.contains(&name.as_str())) {
+            let all = OF_TEXTS.into_iter().chain([SEARCH]).chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
+            if name == SEARCH {
+                bail!("{SEARCH} is measured alone: its options are its own");
+            }
             let hint = suggest::hint(name, all);
             return Err(Error::unknown("benchmark", name.clone()).with_hint_if(hint).into());
         }
@@ -136,7 +142,7 @@ fn refuse_options(arguments: &args::Bench) -> Result<()> {
         let refused = arguments.given().find(|(_, takers)| !takers.contains(&name.as_str()));
         match refused {
             None => {}
-            Some((option, takers)) if takers == NAMES => {
+            Some((option, takers)) if takers == OF_TEXTS => {
                 bail!("{option} is for benchmarks of retrieval: {name} judges the SQL of --predictions")
             }
             Some((option, [most @ .., last])) if !most.is_empty() => {

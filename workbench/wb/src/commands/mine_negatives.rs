@@ -7,6 +7,7 @@ use wb_pipeline::{
     mine::{self, Extras, Out},
     mined_for::{MinedFor, mined_for},
     pages, preflight,
+    typed::file_and_values,
 };
 
 use super::{End, experiment};
@@ -65,7 +66,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
 /// checked and kept as such.
 fn with_overrides(arguments: &args::MineNegatives) -> Result<(args::ExperimentArguments, Option<String>)> {
     let args::Given { config, overrides, device, places } = arguments.given.clone();
-    let (config, mut overrides) = args::file_and_values(config, overrides);
+    let (config, mut overrides) = file_and_values(config, overrides);
     // Quoted as JSON, which is YAML, so that no name is taken for something else.
     let quoted = |text: &str| serde_json::to_string(text);
     if let Some(retriever) = &arguments.retriever {

@@ -5,6 +5,7 @@ use wb_core::Error;
 use wb_pipeline::{
     manifest::quoted,
     recipes::{self, QUICKSTART},
+    typed::file_and_values,
 };
 
 use crate::args;
@@ -15,7 +16,7 @@ use crate::args;
 ///
 /// If values are given without a file, or if there is nothing to list.
 pub fn given_or_listed(command: &str, given: args::Given) -> Result<Option<args::ExperimentArguments>> {
-    let (config, overrides) = args::file_and_values(given.config, given.overrides);
+    let (config, overrides) = file_and_values(given.config, given.overrides);
     let Some(config) = config else {
         if !overrides.is_empty() {
             let message = format!("{} has no file that it could be set in", overrides.join(" "));

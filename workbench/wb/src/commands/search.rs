@@ -1,15 +1,13 @@
 //! `wb index` and `wb search`: a project's code found by words, names and meaning.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use wb_core::Error;
 use wb_pipeline::{
     requirements,
     search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench},
+    typed,
 };
 use wb_search::{
     AnswerRequest, FileContext, IndexPlace, PartedQuestion, SearchContext, SearchQuestion, dependency, sets::SearchSet,
@@ -66,7 +64,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     let mut question = SearchQuestion::new(&text);
     (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
     let weights = search::weights(arguments.weights.as_deref())?;
-    let issue = arguments.issue.as_deref().map(read).transpose()?;
+    let issue = arguments.issue.as_deref().map(typed::text_of).transpose()?;
     let mut parted = match &issue {
         Some(text) => PartedQuestion::new(text, &question, &weights),
         None => PartedQuestion::whole(question.clone()),
@@ -106,14 +104,6 @@ fn tune(arguments: args::TuneArguments) -> Result<End> {
     let weights = search::weights(weights.as_deref())?;
     output::with_bars(|progress| search::tune(&sets, encoder, &weights, out.as_deref(), progress))?;
     Ok(End::Done)
-}
-
-/// The text of a file, or of standard input.
-fn read(place: &Path) -> Result<String> {
-    match place == Path::new("-") {
-        true => Ok(io::read_to_string(io::stdin())?),
-        false => Ok(fs::read_to_string(place).map_err(Error::io("read", place))?),
-    }
 }
 
 /// `wb bench search`

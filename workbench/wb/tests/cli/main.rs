@@ -25,6 +25,7 @@ mod killed;
 mod late_interaction;
 mod made_pairs;
 mod made_up;
+mod my_repo;
 mod names;
 mod negatives;
 mod objectives;
