@@ -260,14 +260,9 @@ pub(crate) fn has_private_key(text: &str) -> bool {
     (0..lines.len()).any(|at| opens(lines[at]) && is_key(at))
 }
 
-/// Languages of code beyond those that data sets have, with the endings of their files.
-const FURTHER_LANGUAGES: [(&str, &[&str]); 16] = [
-    ("kotlin", &["kt", "kts"]),
-    ("scala", &["scala", "sc", "sbt"]),
-    ("swift", &["swift"]),
-    ("elixir", &["ex", "exs"]),
+/// Languages of code beyond those that [`CodeLanguage`] has, with the endings of their files.
+const FURTHER_LANGUAGES: [(&str, &[&str]); 12] = [
     ("erlang", &["erl", "hrl"]),
-    ("zig", &["zig"]),
     ("dart", &["dart"]),
     ("julia", &["jl"]),
     ("r", &["r"]),
@@ -277,7 +272,9 @@ const FURTHER_LANGUAGES: [(&str, &[&str]); 16] = [
     ("groovy", &["groovy", "gradle"]),
     ("nim", &["nim"]),
     ("vue", &["vue", "svelte"]),
-    ("shell", &["bats", "zsh", "fish"]),
+    ("shell", &["bats", "zsh"]),
+    // The grammar of shells cannot read it.
+    ("fish", &["fish"]),
 ];
 
 const DOCS: [&str; 6] = ["md", "mdx", "rst", "txt", "adoc", "org"];
@@ -347,6 +344,8 @@ mod tests {
         for (path, text, expected) in [
             ("src/lib.rs", "", Some(("rust", FileRole::Source))),
             ("src/Parser.kt", "", Some(("kotlin", FileRole::Source))),
+            ("lib/a_test.exs", "", Some(("elixir", FileRole::Test))),
+            ("functions/a.fish", "", Some(("fish", FileRole::Source))),
             ("tests/it/a.py", "", Some(("python", FileRole::Test))),
             ("pkg/a_test.go", "", Some(("go", FileRole::Test))),
             ("web/a.spec.ts", "", Some(("typescript", FileRole::Test))),
@@ -361,6 +360,21 @@ mod tests {
             ("LICENSE", "", None),
         ] {
             assert_eq!(language_and_role(path, text), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_language_with_a_grammar_is_named_by_its_endings() {
+        for language in wb_code::Language::ALL {
+            for ending in language.extensions() {
+                let named = language_and_role(&format!("a.{ending}"), "").map(|(name, _)| name);
+                assert_eq!(named.and_then(wb_code::Language::named), Some(language), "{ending}");
+            }
+        }
+        for (name, endings) in FURTHER_LANGUAGES {
+            for ending in endings {
+                assert!(CodeLanguage::with_ending(ending).is_none(), "{name}: {ending}");
+            }
         }
     }
 

@@ -35,14 +35,19 @@ pub const TRANSLATIONS: [(&str, &str); 16] = [
     ("python", "cpp"),
 ];
 
+/// One of the twenty by its name; other languages are not made, whether there is a grammar of them or not.
+pub(crate) fn known(name: &str) -> Option<&'static CodeLanguage> {
+    CODE_LANGUAGES.iter().find(|language| language.name == name)
+}
+
 /// A language's name as people write it; a name that is not among the twenty stays as it is.
 pub fn title(name: &str) -> &str {
-    CodeLanguage::named(name).map_or(name, |language| language.title)
+    known(name).map_or(name, |language| language.title)
 }
 
 /// Refuses a name that is none of the twenty with a near one as the hint; `key` is the config path where it stands.
 pub(crate) fn check(name: &str, key: &str, message: impl Into<String>) -> wb_core::Result<()> {
-    if CodeLanguage::named(name).is_some() {
+    if known(name).is_some() {
         return Ok(());
     }
     let near = suggest::hint(name, CODE_LANGUAGES.map(|language| language.name));
@@ -69,13 +74,14 @@ mod tests {
         assert_eq!(weights.iter().sum::<u32>(), 8 * 3000 + 6 * 1500 + 6 * 750);
         assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
         for (at, (a, b)) in TRANSLATIONS.iter().enumerate() {
-            assert!(CodeLanguage::named(a).is_some(), "{a}");
-            assert!(CodeLanguage::named(b).is_some(), "{b}");
+            assert!(known(a).is_some(), "{a}");
+            assert!(known(b).is_some(), "{b}");
             assert!(a != b && !TRANSLATIONS[..at].contains(&(b, a)) && !TRANSLATIONS[..at].contains(&(a, b)));
         }
         assert_eq!(targets("python"), ["ruby", "perl", "cpp"]);
         assert_eq!(targets("haskell"), [""; 0]);
         assert_eq!(title("csharp"), "C#");
         assert_eq!(title("kotlin"), "kotlin");
+        assert!(check("kotlin", "synth.languages", "no").is_err());
     }
 }

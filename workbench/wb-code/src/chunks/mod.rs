@@ -15,6 +15,7 @@ use crate::{
         layout,
     },
     languages::{
+        clauses::{Part, parts},
         language::{DocKind, LanguageRules, Role},
         parse,
     },
@@ -28,7 +29,7 @@ pub use strip::strip_comments;
 pub enum ChunkKind {
     /// A function or method with a body; functions inside of it are part of it.
     Function,
-    /// A class, interface, trait, structure, enumeration or module, with what is in it.
+    /// A class, interface, trait, protocol, object, instance, structure, enumeration or module, with what is in it.
     Class,
 }
 
@@ -93,7 +94,7 @@ struct Walk<'s> {
 struct FoundItem {
     kind: ChunkKind,
     name: String,
-    /// The node itself.
+    /// The node itself, or all nodes of a function that several make up.
     node: Range<usize>,
     /// The node with its attributes.
     code: Range<usize>,
@@ -116,40 +117,74 @@ impl<'s> Walk<'s> {
 
     /// Visits nodes in the order of the source, without recursion: a hostile source can nest a million deep.
     fn run(&mut self, root: Node<'_>) {
-        let mut stack: Vec<(Node<'_>, Option<Range<usize>>)> = vec![(root, None)];
+        let mut stack: Vec<(Node<'_>, Part, Option<Range<usize>>)> = vec![(root, Part::Alone, None)];
         let mut children = Vec::new();
-        while let Some((node, outer)) = stack.pop() {
+        while let Some((node, part, outer)) = stack.pop() {
+            if part == Part::Rest && !self.deep {
+                continue;
+            }
             let mut handed_down = None;
-            match self.rules.role(node) {
+            let role = if part == Part::Rest { Role::Other } else { self.rules.role(node, self.source) };
+            match role {
                 role @ (Role::Comment | Role::Attribute) => {
                     self.notes.push(Note { range: node.byte_range(), is_attribute: matches!(role, Role::Attribute) });
                     continue;
                 }
-                Role::Wrapper => handed_down = Some(outer.clone().unwrap_or_else(|| node.byte_range())),
+                Role::Wrapper => {
+                    handed_down = Some(outer.clone().unwrap_or_else(|| self.rules.code_range(node)));
+                }
                 Role::Function { name, .. } => {
-                    let outer = outer.clone().unwrap_or_else(|| node.byte_range());
-                    self.take(ChunkKind::Function, node, name, outer);
+                    let own = part.range().unwrap_or_else(|| self.rules.code_range(node));
+                    let end = own.end;
+                    let outer = outer.clone().unwrap_or_else(|| own.clone());
+                    let name = name.map(|name| name.byte_range());
+                    self.take(ChunkKind::Function, own, name, outer, part.has_error(node));
                     if !self.deep {
+                        self.pass_comments(node, end);
                         continue;
                     }
                 }
                 Role::Declaration | Role::Other => {}
             }
-            if let Some((name, own)) = classes::class(self.language, node) {
-                self.take(ChunkKind::Class, node, name, outer.unwrap_or(own));
+            if let Some((name, own)) = classes::class(self.language, node, self.source) {
+                self.take(ChunkKind::Class, node.byte_range(), name, outer.unwrap_or(own), node.has_error());
             }
             children.clear();
             let mut cursor = node.walk();
             children.extend(node.children(&mut cursor));
-            stack.extend(children.drain(..).rev().map(|child| (child, handed_down.clone())));
+            let parts = parts(&children, self.rules, self.source);
+            let step =
+                |(at, child): (usize, _)| (child, parts.get(at).cloned().unwrap_or(Part::Alone), handed_down.clone());
+            stack.extend(children.drain(..).enumerate().rev().map(step));
         }
     }
 
-    fn take(&mut self, kind: ChunkKind, node: Node<'_>, name: Option<Node<'_>>, outer: Range<usize>) {
+    /// Notes the comments that the grammar counts to a node and that stand behind its code.
+    fn pass_comments(&mut self, node: Node<'_>, end: usize) {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if node.start_byte() >= end && matches!(self.rules.role(node, self.source), Role::Comment) {
+                self.notes.push(Note { range: node.byte_range(), is_attribute: false });
+            } else if node.end_byte() > end {
+                let mut cursor = node.walk();
+                let children: Vec<Node<'_>> = node.children(&mut cursor).collect();
+                stack.extend(children.into_iter().rev());
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        kind: ChunkKind,
+        node: Range<usize>,
+        name: Option<Range<usize>>,
+        outer: Range<usize>,
+        has_error: bool,
+    ) {
         let (code, comments) = self.above(outer);
-        let name = name.and_then(|name| self.source.get(name.byte_range())).unwrap_or_default();
+        let name = name.and_then(|name| self.source.get(name)).unwrap_or_default();
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.found.push(FoundItem { kind, name, node: node.byte_range(), code, comments, has_error: node.has_error() });
+        self.found.push(FoundItem { kind, name, node, code, comments, has_error });
     }
 
     fn chunk(&self, found: &FoundItem) -> Option<Chunk> {
@@ -186,7 +221,7 @@ impl<'s> Walk<'s> {
             match note.is_attribute && self.rules.doc_kind(text.trim_end()) == DocKind::Remark {
                 true => code.start = note.range.start,
                 false => {
-                    let is_block = text.starts_with("/*") || text.starts_with("=begin");
+                    let is_block = ["/*", "=begin", "--[", "{-", "@doc"].iter().any(|open| text.starts_with(open));
                     comments.push((if is_block { DocKind::Block } else { DocKind::Line }, note.range.start..end));
                 }
             }

@@ -6,10 +6,11 @@ use tree_sitter::Node;
 
 use crate::{
     Language,
-    languages::{language::Role, parse},
+    languages::{elixir, language::Role, parse},
 };
 
-/// A source without its comments, and without Python's docstrings where something else is left in their body.
+/// A source without its comments, without Python's docstrings where something else is left in their body, and without
+/// what documents in Elixir.
 ///
 /// A line that held nothing but comments is gone; a comment between two words leaves a space. Strings are not touched.
 /// `None` where the parser gives up.
@@ -21,7 +22,12 @@ pub fn strip_comments(source: &str, language: Language) -> Option<String> {
     let mut stack = vec![tree.root_node()];
     let mut children = Vec::new();
     while let Some(node) = stack.pop() {
-        if matches!(rules.role(node), Role::Comment) || language == Language::Python && is_docstring(node) {
+        let is_prose = match language {
+            Language::Python => is_docstring(node),
+            Language::Elixir => elixir::is_prose(node, source),
+            _ => false,
+        };
+        if is_prose || matches!(rules.role(node, source), Role::Comment) {
             cuts.push(node.byte_range());
             continue;
         }

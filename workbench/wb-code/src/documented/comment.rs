@@ -3,10 +3,7 @@
 use std::ops::Range;
 
 use super::layout::dedent;
-use crate::languages::{
-    language::{DocKind, LanguageRules},
-    rust_doc_attribute,
-};
+use crate::languages::language::{DocKind, LanguageRules};
 
 /// A comment or an attribute that a walk over a tree has passed.
 pub(crate) struct Note {
@@ -20,12 +17,13 @@ pub(crate) fn text(source: &str, docs: &[(DocKind, Range<usize>)], rules: &dyn L
     let mut lines = String::new();
     for (kind, range) in docs {
         let Some(comment) = source.get(range.clone()) else { continue };
+        let own = rules.comment_text(comment);
         if *kind == DocKind::Block {
             flush(&mut lines, &mut text);
-            text.push_str(&block(comment));
+            text.push_str(&own.unwrap_or_else(|| block(comment)));
             text.push('\n');
         } else {
-            let line = line(comment);
+            let line = own.unwrap_or_else(|| line(comment));
             if !rules.is_directive(&line) {
                 lines.push_str(&line);
                 lines.push('\n');
@@ -43,11 +41,8 @@ fn flush(lines: &mut String, text: &mut String) {
     }
 }
 
-/// A line comment (or Rust's `#[doc = "…"]`) without its marker and the one space after it.
+/// A line comment without its marker and the one space after it.
 fn line(comment: &str) -> String {
-    if comment.starts_with("#[") {
-        return rust_doc_attribute(comment).unwrap_or_default();
-    }
     for marker in ["///", "//!", "//"] {
         if let Some(text) = comment.strip_prefix(marker) {
             return text.strip_prefix(' ').unwrap_or(text).to_owned();

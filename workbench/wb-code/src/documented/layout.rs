@@ -71,7 +71,7 @@ fn strip_margin(text: &str, margin: &str) -> String {
 }
 
 /// The text without the white space that all of its lines begin with, line ends trimmed.
-pub(super) fn dedent(text: &str) -> String {
+pub(crate) fn dedent(text: &str) -> String {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let margin = text.lines().filter(|line| !line.trim().is_empty()).map(indentation).min().unwrap_or(0);
     let lines: Vec<&str> =

@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use crate::languages::{
     Language,
+    clauses::{Part, parts},
     language::{DocKind, LanguageRules, Placement, Role},
     parse,
 };
@@ -49,14 +50,14 @@ pub(crate) const PARSE_FAILED: &str = "parse failed";
 
 /// Every documented function of a source, in its order; nested ones are found as their own.
 ///
-/// A function is documented if a doc comment in the manner of its language stands above it (Rust, Java, JavaScript,
-/// TypeScript, Go, Ruby, PHP, C, C++) or begins its body (Python).
+/// A function is documented if a doc comment in the manner of its language stands above it, in Elixir the attribute
+/// `@doc`, or if it begins with a docstring (Python).
 /// Functions without a body and functions that do not parse are left out.
 pub fn documented_functions(source: &str, language: Language) -> Vec<DocumentedFunction> {
     extract(source, language, true).functions
 }
 
-/// [`documented_functions`] with what was left out; Rust's test functions and modules only if asked for.
+/// [`documented_functions`] with what was left out; functions and modules that attributes call tests only if asked for.
 pub(crate) fn extract(source: &str, language: Language, include_tests: bool) -> Extraction {
     let mut found = Extraction::default();
     let rules = language.rules();
@@ -101,20 +102,22 @@ struct Walk<'s, 'f> {
 impl Walk<'_, '_> {
     /// Visits nodes in the order of the source, without recursion: a hostile source can nest a million deep.
     fn run(&mut self, root: Node<'_>) {
-        let mut stack: Vec<(Node<'_>, Option<Range<usize>>, bool)> = vec![(root, None, false)];
+        let mut stack = vec![Step { node: root, part: Part::Alone, outer: None, in_test: false }];
         let mut children = Vec::new();
-        while let Some((node, outer, in_test)) = stack.pop() {
+        while let Some(Step { node, part, outer, in_test }) = stack.pop() {
             let mut handed_down = None;
-            let in_test = in_test || !self.include_tests && self.follows_test_attribute(node);
-            match self.rules.role(node) {
+            let in_test =
+                in_test || !self.include_tests && (self.follows_test_attribute(node) || self.begins_as_test(node));
+            let role = if part == Part::Rest { Role::Other } else { self.rules.role(node, self.source) };
+            match role {
                 role @ (Role::Comment | Role::Attribute) => {
                     self.notes.push(Note { range: node.byte_range(), is_attribute: matches!(role, Role::Attribute) });
                     continue;
                 }
-                Role::Wrapper => handed_down = Some(outer.unwrap_or_else(|| node.byte_range())),
+                Role::Wrapper => handed_down = Some(outer.unwrap_or_else(|| self.rules.code_range(node))),
                 Role::Function { name, body } => {
-                    let outer = outer.unwrap_or_else(|| node.byte_range());
-                    self.function(Candidate { node, outer, name, body, in_test });
+                    let outer = outer.or_else(|| part.range()).unwrap_or_else(|| self.rules.code_range(node));
+                    self.function(Candidate { outer, name, body, in_test, has_error: part.has_error(node) });
                 }
                 Role::Declaration => self.declaration(outer.unwrap_or_else(|| node.byte_range())),
                 Role::Other => {}
@@ -126,7 +129,12 @@ impl Walk<'_, '_> {
             children.clear();
             let mut cursor = node.walk();
             children.extend(node.children(&mut cursor));
-            stack.extend(children.drain(..).rev().map(|child| (child, handed_down.clone(), in_test)));
+            let parts = parts(&children, self.rules, self.source);
+            let step = |(at, node): (usize, _)| {
+                let part = parts.get(at).cloned().unwrap_or(Part::Alone);
+                Step { node, part, outer: handed_down.clone(), in_test }
+            };
+            stack.extend(children.drain(..).enumerate().rev().map(step));
         }
     }
 
@@ -157,8 +165,23 @@ impl Walk<'_, '_> {
         false
     }
 
+    /// True where an attribute among the first parts of a node says that it is a test.
+    fn begins_as_test(&self, node: Node<'_>) -> bool {
+        let marks = self.rules.test_marks();
+        let is_mark = |text: &str| {
+            let ends = |at: usize, mark: &str| !text[at + mark.len()..].starts_with(|c: char| c.is_alphanumeric());
+            marks.iter().any(|mark| text.match_indices(mark).any(|(at, _)| ends(at, mark)))
+        };
+        let mut cursor = node.walk();
+        !marks.is_empty()
+            && node
+                .children(&mut cursor)
+                .take_while(|child| matches!(child.kind(), "modifiers" | "attribute_list" | "annotation"))
+                .any(|child| self.source.get(child.byte_range()).is_some_and(is_mark))
+    }
+
     fn function(&mut self, candidate: Candidate<'_>) {
-        let Candidate { node, outer, name, body, in_test } = candidate;
+        let Candidate { outer, name, body, in_test, has_error } = candidate;
         let documentation = match self.rules.placement() {
             Placement::InBody => docstring::in_body(self.source, outer, body),
             Placement::Above | Placement::DirectlyAbove => self.above(outer),
@@ -167,7 +190,7 @@ impl Walk<'_, '_> {
         if in_test {
             return self.reject(TEST);
         }
-        if node.has_error() {
+        if has_error {
             return self.reject(BROKEN_FUNCTION);
         }
         if documentation.leaves_no_body {
@@ -229,13 +252,21 @@ impl Walk<'_, '_> {
     }
 }
 
+/// A node to be visited: its part of a function, the range of the wrappers around it, whether a test is around it.
+struct Step<'tree> {
+    node: Node<'tree>,
+    part: Part,
+    outer: Option<Range<usize>>,
+    in_test: bool,
+}
+
 /// A function on the way, with the range of it and its wrappers.
 struct Candidate<'tree> {
-    node: Node<'tree>,
     outer: Range<usize>,
     name: Option<Node<'tree>>,
     body: Node<'tree>,
     in_test: bool,
+    has_error: bool,
 }
 
 /// Documentation found, and what of the source is code then.

@@ -47,7 +47,7 @@ pub(super) fn outermost_name(written: &str) -> Option<String> {
         let mut telling = members.filter(|member| !["null", "undefined", "None", "nil", ""].contains(member));
         return telling.next().and_then(outermost_name);
     }
-    let end = text.find(['<', '[', '(', '{', ';', ',', '=', '+', '*', '&', '!']).unwrap_or(text.len());
+    let end = text.find(['<', '[', '(', '{', ';', ',', '=', '+', '*', '&', '!', '?']).unwrap_or(text.len());
     let (head, rest) = text.split_at(end);
     if rest.starts_with("[]") {
         return Some("[]".to_owned());
@@ -60,16 +60,16 @@ pub(super) fn outermost_name(written: &str) -> Option<String> {
         ["chan", ..] => "chan".to_owned(),
         _ => words.join(" "),
     };
-    let is_open = ["", "var", "auto", "_", "let", "fn", "func"].contains(&name.as_str());
+    let is_open = ["", "var", "auto", "_", "let", "fn", "func", "anytype"].contains(&name.as_str());
     match name.as_str() {
         "fn" | "func" | "Fn" | "FnMut" | "FnOnce" | "Callable" => Some("function".to_owned()),
         _ => (!is_open).then_some(name),
     }
 }
 
-const QUALIFIERS: [&str; 13] = [
+const QUALIFIERS: [&str; 17] = [
     "mut", "const", "volatile", "final", "static", "readonly", "dyn", "impl", "struct", "enum", "union", "class",
-    "typename",
+    "typename", "some", "any", "inout", "suspend",
 ];
 
 #[cfg(test)]
@@ -112,6 +112,11 @@ mod tests {
             ("struct stat", "stat"),
             ("const std::vector<int>&", "vector"),
             ("?string", "string"),
+            ("String?", "String"),
+            ("any Shape", "Shape"),
+            ("Map<String, Int>?", "Map"),
+            ("?*const u8", "u8"),
+            ("[]const u8", "[]"),
             ("\\App\\Model", "Model"),
         ] {
             assert_eq!(outermost_name(written).as_deref(), Some(expected), "{written}");

@@ -25,13 +25,25 @@ pub(crate) struct Typing {
     pub(crate) node: &'static str,
     /// The field with the name or with the declarator around it; empty for the first child that is one.
     pub(crate) name: &'static str,
-    /// The field with the type.
+    /// The kind of the children that are declarators, where they have no field.
+    declarators: &'static str,
+    /// The field with the type; empty for the last type that stands behind the name.
     pub(crate) annotation: &'static str,
 }
 
 impl Typing {
     pub(crate) const fn new(node: &'static str, name: &'static str, annotation: &'static str) -> Self {
-        Self { node, name, annotation }
+        Self { node, name, declarators: "", annotation }
+    }
+
+    /// One type for all children of a kind.
+    pub(crate) const fn of_children(node: &'static str, declarators: &'static str, annotation: &'static str) -> Self {
+        Self { node, name: "", declarators, annotation }
+    }
+
+    /// A type without a field of its own, behind the name.
+    pub(crate) const fn after_name(node: &'static str, name: &'static str) -> Self {
+        Self { node, name, declarators: "", annotation: "" }
     }
 }
 
@@ -58,13 +70,23 @@ fn is_whole(node: Node<'_>) -> bool {
     !node.children(&mut node.walk()).any(|child| child.is_error() || child.is_missing())
 }
 
-fn add<'tree>(text: &str, node: Node<'tree>, typing: Typing, found: &mut Vec<TypedName>) {
-    let Some(annotation) = node.child_by_field_name(typing.annotation).and_then(written_type) else { return };
-    let Some(type_name) = text.get(annotation.byte_range()).and_then(outermost_name) else { return };
-    let names: Vec<Node<'tree>> = match typing.name {
-        "" => node.named_children(&mut node.walk()).filter_map(identifier).take(1).collect(),
-        field => node.children_by_field_name(field, &mut node.walk()).filter_map(identifier).collect(),
+fn add(text: &str, node: Node<'_>, typing: Typing, found: &mut Vec<TypedName>) {
+    let annotation = match typing.annotation {
+        "" => type_behind_name(node, typing.name),
+        field => node.child_by_field_name(field),
     };
+    let Some(annotation) = annotation.and_then(written_type) else { return };
+    let type_name = match annotation.kind() {
+        "function_type" => Some("function".to_owned()),
+        _ => text.get(annotation.byte_range()).and_then(outermost_name),
+    };
+    let Some(type_name) = type_name else { return };
+    let mut names = names(node, typing);
+    // Of several names before one type, the last is the one that has it.
+    if typing.annotation.is_empty() {
+        names.retain(|name| name.end_byte() <= annotation.start_byte());
+        names = names.pop().into_iter().collect();
+    }
     for name in names {
         if !name.byte_range().is_empty() && !annotation.byte_range().is_empty() {
             let type_name = type_name.clone();
@@ -73,10 +95,39 @@ fn add<'tree>(text: &str, node: Node<'tree>, typing: Typing, found: &mut Vec<Typ
     }
 }
 
-/// The type itself, without the colon that TypeScript counts to it.
+/// The names that a node declares.
+fn names<'tree>(node: Node<'tree>, typing: Typing) -> Vec<Node<'tree>> {
+    let mut cursor = node.walk();
+    match (typing.name, typing.declarators) {
+        ("", "") => node.named_children(&mut cursor).filter_map(identifier).take(1).collect(),
+        ("", kind) => {
+            let declarators = node.named_children(&mut cursor).filter(|child| child.kind() == kind);
+            declarators.filter_map(identifier).collect()
+        }
+        (field, _) => node.children_by_field_name(field, &mut cursor).filter_map(identifier).collect(),
+    }
+}
+
+/// The last child that is a type and stands behind the first name.
+fn type_behind_name<'tree>(node: Node<'tree>, name: &str) -> Option<Node<'tree>> {
+    let name = match name {
+        "" => node.named_children(&mut node.walk()).find_map(identifier)?,
+        field => node.child_by_field_name(field).and_then(identifier)?,
+    };
+    let is_type = |child: &Node<'_>| {
+        child.start_byte() >= name.end_byte() && (child.kind().ends_with("_type") || child.kind() == "type_annotation")
+    };
+    node.named_children(&mut node.walk()).filter(is_type).last()
+}
+
+/// The type itself, without the colon that TypeScript and Swift count to it, and without what Scala and Zig put around it.
 fn written_type(annotation: Node<'_>) -> Option<Node<'_>> {
     match annotation.kind() {
         "type_annotation" => annotation.named_child(0),
+        "lazy_parameter_type" | "repeated_parameter_type" => {
+            annotation.child_by_field_name("type").and_then(written_type)
+        }
+        "error_union_type" => annotation.child_by_field_name("ok").and_then(written_type),
         "type_predicate_annotation" | "asserts_annotation" => None,
         _ => Some(annotation),
     }
@@ -89,6 +140,7 @@ fn identifier(node: Node<'_>) -> Option<Node<'_>> {
     loop {
         node = match node.kind() {
             "identifier"
+            | "simple_identifier"
             | "field_identifier"
             | "property_identifier"
             | "private_property_identifier"
@@ -97,6 +149,7 @@ fn identifier(node: Node<'_>) -> Option<Node<'_>> {
             "pointer_declarator" | "array_declarator" | "function_declarator" | "init_declarator" => {
                 node.child_by_field_name("declarator")?
             }
+            "pattern" => node.child_by_field_name("bound_identifier")?,
             "variable_declarator" | "qualified_identifier" | "property_element" => node.child_by_field_name("name")?,
             "reference_declarator" | "mut_pattern" => {
                 node.named_child(u32::try_from(node.named_child_count()).ok()?.checked_sub(1)?)?
@@ -231,6 +284,83 @@ mod tests {
     fn php() {
         let text = "class A { private ?string $s = null; function f(int $a, $b, \\App\\M $m): array { } }";
         assert_eq!(typed(text, Language::Php), ["$s: string = ?string", "f: array", "$a: int", "$m: M = \\App\\M"]);
+    }
+
+    #[test]
+    fn csharp() {
+        let text = "class A<T> { private readonly List<T> xs = new(), ys; int? Size { get; set; }\n\
+                    Task<int> F(string s, T[] rest) { var v = 1; A.B b = null; foreach (char c in s) {} int G(long k) => 1; } }";
+        let expected = [
+            "xs: List = List<T>",
+            "ys: List = List<T>",
+            "Size: int = int?",
+            "F: Task = Task<int>",
+            "s: string",
+            "rest: [] = T[]",
+            "b: B = A.B",
+            "c: char",
+            "G: int",
+            "k: long",
+        ];
+        assert_eq!(typed(text, Language::CSharp), expected);
+    }
+
+    #[test]
+    fn kotlin() {
+        let text = "class A<T>(val b: List<T>, c: Int = 1)\n\
+                    fun String.f(vararg d: T, g: (Int) -> Unit): Map<String, T>? { val h: Long = 1; val i = 2; return null }\n\
+                    fun String.j() = 1\n";
+        let expected = [
+            "b: List = List<T>",
+            "c: Int",
+            "f: Map = Map<String, T>?",
+            "d: T",
+            "g: function = (Int) -> Unit",
+            "h: Long",
+        ];
+        assert_eq!(typed(text, Language::Kotlin), expected);
+    }
+
+    #[test]
+    fn scala() {
+        let text = "class A[T](b: List[T], val c: Int = 1) { var d: Option[Int] = None; val e = 1\n\
+                    def f(g: => String, h: T*)(k: Int => T): Map[String, T] = { val (x, y): (Int, Int) = z; null } }\n";
+        let expected = [
+            "b: List = List[T]",
+            "c: Int",
+            "d: Option = Option[Int]",
+            "f: Map = Map[String, T]",
+            "g: String",
+            "h: T",
+            "k: function = Int => T",
+        ];
+        assert_eq!(typed(text, Language::Scala), expected);
+    }
+
+    #[test]
+    fn swift() {
+        let text = "class A { let b: [String]; var c: Int? = 1, d = 2, e: Double\n\
+                    func f(_ g: inout Int, h: @escaping (Int) -> Void, i: any P) -> some View { let (x, y): (Int, Int) = z } }\n\
+                    protocol Q { func k() -> Bool }\n";
+        let expected = [
+            "b: [] = [String]",
+            "e: Double",
+            "f: View = some View",
+            "g: Int",
+            "h: function = (Int) -> Void",
+            "i: P = any P",
+            "k: Bool",
+        ];
+        assert_eq!(typed(text, Language::Swift), expected);
+    }
+
+    #[test]
+    fn zig() {
+        let text = "const A = struct { b: ?*const u8 = null, c: []u8 };\nvar d: u32 = 1;\nconst e = 2;\n\
+                    fn f(g: std.mem.Allocator, comptime h: type, k: anytype) !A {}\n";
+        let expected =
+            ["b: u8 = ?*const u8", "c: [] = []u8", "d: u32", "f: A", "g: Allocator = std.mem.Allocator", "h: type"];
+        assert_eq!(typed(text, Language::Zig), expected);
     }
 
     #[test]

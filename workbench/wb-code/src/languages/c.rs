@@ -19,7 +19,7 @@ impl LanguageRules for C {
         MARKERS
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         role(node)
     }
 

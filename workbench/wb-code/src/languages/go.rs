@@ -19,7 +19,7 @@ impl LanguageRules for Go {
         &["//", "/*"]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
             "function_declaration" | "method_declaration" => function_of(node),
             "method_elem" => Role::Declaration,

@@ -19,11 +19,20 @@ pub(crate) enum Grammar {
     PhpOnly,
     C,
     Cpp,
+    CSharp,
+    Kotlin,
+    Scala,
+    Swift,
+    Lua,
+    Bash,
+    Haskell,
+    Elixir,
+    Zig,
 }
 
 impl Grammar {
     /// All of them.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Rust,
         Self::Python,
         Self::Java,
@@ -36,6 +45,15 @@ impl Grammar {
         Self::PhpOnly,
         Self::C,
         Self::Cpp,
+        Self::CSharp,
+        Self::Kotlin,
+        Self::Scala,
+        Self::Swift,
+        Self::Lua,
+        Self::Bash,
+        Self::Haskell,
+        Self::Elixir,
+        Self::Zig,
     ];
 
     pub(crate) fn load(self) -> tree_sitter::Language {
@@ -52,6 +70,15 @@ impl Grammar {
             Self::PhpOnly => tree_sitter_php::LANGUAGE_PHP_ONLY.into(),
             Self::C => tree_sitter_c::LANGUAGE.into(),
             Self::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+            Self::CSharp => tree_sitter_c_sharp::LANGUAGE.into(),
+            Self::Kotlin => tree_sitter_kotlin_sg::LANGUAGE.into(),
+            Self::Scala => tree_sitter_scala::LANGUAGE.into(),
+            Self::Swift => tree_sitter_swift::LANGUAGE.into(),
+            Self::Lua => tree_sitter_lua::LANGUAGE.into(),
+            Self::Bash => tree_sitter_bash::LANGUAGE.into(),
+            Self::Haskell => tree_sitter_haskell::LANGUAGE.into(),
+            Self::Elixir => tree_sitter_elixir::LANGUAGE.into(),
+            Self::Zig => tree_sitter_zig::LANGUAGE.into(),
         }
     }
 }

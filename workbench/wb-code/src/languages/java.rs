@@ -15,7 +15,7 @@ impl LanguageRules for Java {
         &[Grammar::Java]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
             "method_declaration" | "constructor_declaration" | "compact_constructor_declaration" => function_of(node),
             "block_comment" | "line_comment" => Role::Comment,

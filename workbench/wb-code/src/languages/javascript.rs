@@ -14,7 +14,7 @@ impl LanguageRules for JavaScript {
         &[Grammar::JavaScript]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         role(node)
     }
 }

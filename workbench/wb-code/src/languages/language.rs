@@ -1,5 +1,7 @@
 //! Rules of a language by which its documented functions are found: grammar, doc comments, functions.
 
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::Grammar;
@@ -27,8 +29,29 @@ pub(crate) trait LanguageRules: Sync {
         false
     }
 
+    /// Beginnings of attributes that are the first parts of a definition and say that it is a test: `@Test`.
+    fn test_marks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The role of a node.
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree>;
+    fn role<'tree>(&self, node: Node<'tree>, source: &str) -> Role<'tree>;
+
+    /// The range of a node's own code.
+    fn code_range(&self, node: Node<'_>) -> Range<usize> {
+        node.byte_range()
+    }
+
+    /// True where one function can be several neighbors, see [`LanguageRules::clause`].
+    fn has_clauses(&self) -> bool {
+        false
+    }
+
+    /// The part that a node is of a function that several neighbors make up: a signature, one of several equations.
+    /// A part without a body is the first of its function.
+    fn clause(&self, _node: Node<'_>, _source: &str) -> Option<Clause> {
+        None
+    }
 
     /// The place of this language's documentation.
     fn placement(&self) -> Placement {
@@ -38,6 +61,11 @@ pub(crate) trait LanguageRules: Sync {
     /// The kind of documentation that a comment or an attribute is.
     fn doc_kind(&self, text: &str) -> DocKind {
         javadoc_kind(text)
+    }
+
+    /// The text of a comment whose markers are this language's own; `None` for those that most languages share.
+    fn comment_text(&self, _comment: &str) -> Option<String> {
+        None
     }
 
     /// The conventions inside a doc comment.
@@ -78,6 +106,14 @@ pub(crate) enum Role<'tree> {
     Other,
 }
 
+/// A part of a function that several neighbors make up.
+pub(crate) struct Clause {
+    /// The names that it declares or defines; those of one function are equal.
+    pub(crate) names: Vec<String>,
+    /// True for what has a body.
+    pub(crate) has_body: bool,
+}
+
 /// The place of documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
@@ -108,6 +144,20 @@ pub(crate) fn function_of<'tree>(node: Node<'tree>) -> Role<'tree> {
         Some(body) => Role::Function { name: node.child_by_field_name("name"), body },
         None => Role::Declaration,
     }
+}
+
+/// Documentation in the manner of `///` lines and `/** … */` blocks.
+pub(super) fn slashes_kind(text: &str) -> DocKind {
+    match text.starts_with("///") {
+        true if text.starts_with("////") => DocKind::Remark,
+        true => DocKind::Line,
+        false => javadoc_kind(text),
+    }
+}
+
+/// The first child of a kind, named or not.
+pub(crate) fn child_of_kind<'tree>(node: Node<'tree>, kind: &str) -> Option<Node<'tree>> {
+    node.children(&mut node.walk()).find(|child| child.kind() == kind)
 }
 
 /// Documentation in the manner of Javadoc: `/** … */` and nothing else.

@@ -1,18 +1,28 @@
-//! The ten languages, and the choice among them by name, by file extension, by content.
+//! The nineteen languages, and the choice among them by name, by file extension, by content.
 
 mod c;
+pub(crate) mod clauses;
 mod cpp;
+mod csharp;
+pub(crate) mod elixir;
 mod go;
 mod grammar;
+mod haskell;
 mod java;
 mod javascript;
+mod kotlin;
 pub(crate) mod language;
+mod lua;
 mod names;
 mod php;
 mod python;
 mod ruby;
 mod rust;
+mod scala;
+mod shell;
+mod swift;
 mod typescript;
+pub(crate) mod zig;
 
 use std::{fmt, path::Path};
 
@@ -21,8 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use grammar::{Grammar, parse};
 use language::LanguageRules;
-pub use names::{CODE_LANGUAGES, CodeLanguage, canonical_name};
-pub(crate) use rust::doc_attribute as rust_doc_attribute;
+pub use names::{CODE_LANGUAGES, CodeLanguage, FURTHER_LANGUAGES, canonical_name};
 
 /// A programming language whose documented functions can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -41,11 +50,21 @@ pub enum Language {
     Php,
     C,
     Cpp,
+    #[serde(rename = "csharp")]
+    CSharp,
+    Kotlin,
+    Scala,
+    Swift,
+    Lua,
+    Shell,
+    Haskell,
+    Elixir,
+    Zig,
 }
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 19] = [
         Self::Rust,
         Self::Python,
         Self::Java,
@@ -56,6 +75,15 @@ impl Language {
         Self::Php,
         Self::C,
         Self::Cpp,
+        Self::CSharp,
+        Self::Kotlin,
+        Self::Scala,
+        Self::Swift,
+        Self::Lua,
+        Self::Shell,
+        Self::Haskell,
+        Self::Elixir,
+        Self::Zig,
     ];
 
     /// The name in YAML and in pairs.
@@ -71,12 +99,21 @@ impl Language {
             Self::Php => "php",
             Self::C => "c",
             Self::Cpp => "cpp",
+            Self::CSharp => "csharp",
+            Self::Kotlin => "kotlin",
+            Self::Scala => "scala",
+            Self::Swift => "swift",
+            Self::Lua => "lua",
+            Self::Shell => "shell",
+            Self::Haskell => "haskell",
+            Self::Elixir => "elixir",
+            Self::Zig => "zig",
         }
     }
 
     /// The endings of its files, without the dot.
     pub fn extensions(self) -> &'static [&'static str] {
-        CODE_LANGUAGES.iter().find(|known| known.grammar == Some(self)).map_or(&[], |known| known.endings)
+        CodeLanguage::all().find(|known| known.grammar == Some(self)).map_or(&[], |known| known.endings)
     }
 
     /// The language of a file ending (without its dot, in any case); `h` is C, see [`Language::of_file`].
@@ -116,6 +153,15 @@ impl Language {
             Self::Php => &php::Php,
             Self::C => &c::C,
             Self::Cpp => &cpp::Cpp,
+            Self::CSharp => &csharp::CSharp,
+            Self::Kotlin => &kotlin::Kotlin,
+            Self::Scala => &scala::Scala,
+            Self::Swift => &swift::Swift,
+            Self::Lua => &lua::Lua,
+            Self::Shell => &shell::Shell,
+            Self::Haskell => &haskell::Haskell,
+            Self::Elixir => &elixir::Elixir,
+            Self::Zig => &zig::Zig,
         }
     }
 }

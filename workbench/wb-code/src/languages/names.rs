@@ -1,4 +1,5 @@
-//! Names of twenty programming languages, those with a grammar among them: in data, in prose, as people write them, as files end.
+//! Names of programming languages: in data, in prose, as people write them, as files end. They are the twenty of
+//! CodeR-Pile, with and without a grammar, and further ones that have one.
 
 use super::Language;
 
@@ -32,20 +33,29 @@ pub const CODE_LANGUAGES: [CodeLanguage; 20] = [
     parsed(Language::Php, "PHP", &["php"], &[]),
     parsed(Language::Ruby, "Ruby", &["rb"], &[]),
     parsed(Language::Go, "Go", &["go"], &["golang"]),
-    other("csharp", "C#", &["cs"], &["c#", "cs"]),
+    parsed(Language::CSharp, "C#", &["cs"], &["c#", "cs"]),
     parsed(Language::Cpp, "C++", &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "tpp", "inl"], &[]),
     parsed(Language::C, "C", &["c", "h"], &[]),
     parsed(Language::Rust, "Rust", &["rs"], &[]),
     parsed(Language::TypeScript, "TypeScript", &["ts", "tsx", "mts", "cts"], &[]),
     other("perl", "Perl", &["pl", "pm"], &[]),
-    other("shell", "Shell", &["sh", "bash"], &["sh", "bash", "zsh", "console", "shell-session"]),
+    parsed(Language::Shell, "Shell", &["sh", "bash"], &["sh", "bash", "zsh", "console", "shell-session"]),
     other("sql", "SQL", &["sql"], &[]),
     other("batch", "Batch", &["bat", "cmd"], &[]),
     other("fortran", "Fortran", &["f", "for", "f90", "f95", "f03"], &[]),
-    other("haskell", "Haskell", &["hs"], &[]),
-    other("lua", "Lua", &["lua"], &[]),
+    parsed(Language::Haskell, "Haskell", &["hs"], &[]),
+    parsed(Language::Lua, "Lua", &["lua"], &[]),
     other("powershell", "PowerShell", &["ps1", "psm1"], &[]),
     other("vb", "Visual Basic", &["vb"], &[]),
+];
+
+/// Languages with a grammar that CodeR-Pile does not have.
+pub const FURTHER_LANGUAGES: [CodeLanguage; 5] = [
+    parsed(Language::Kotlin, "Kotlin", &["kt", "kts"], &[]),
+    parsed(Language::Scala, "Scala", &["scala", "sc", "sbt"], &[]),
+    parsed(Language::Swift, "Swift", &["swift"], &[]),
+    parsed(Language::Elixir, "Elixir", &["ex", "exs"], &[]),
+    parsed(Language::Zig, "Zig", &["zig"], &[]),
 ];
 
 const fn parsed(language: Language, title: &'static str, endings: Words, aliases: Words) -> CodeLanguage {
@@ -57,15 +67,20 @@ const fn other(name: &'static str, title: &'static str, endings: Words, aliases:
 }
 
 impl CodeLanguage {
+    /// The languages of CodeR-Pile and the further ones.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        CODE_LANGUAGES.iter().chain(&FURTHER_LANGUAGES)
+    }
+
     /// The language with a name as data has it.
     pub fn named(name: &str) -> Option<&'static Self> {
-        CODE_LANGUAGES.iter().find(|language| language.name == name)
+        Self::all().find(|language| language.name == name)
     }
 
     /// The language with an ending (without its dot, in any case).
     pub fn with_ending(ending: &str) -> Option<&'static Self> {
         let ending = ending.to_ascii_lowercase();
-        CODE_LANGUAGES.iter().find(|language| language.endings.contains(&ending.as_str()))
+        Self::all().find(|language| language.endings.contains(&ending.as_str()))
     }
 }
 
@@ -75,7 +90,7 @@ impl CodeLanguage {
 /// Endings count for languages with a grammar alone: `f` or `for` beside a piece of code is hardly Fortran.
 pub fn canonical_name(name: &str) -> String {
     let lower = name.trim().to_lowercase();
-    let by_alias = CODE_LANGUAGES.iter().find(|language| language.aliases.contains(&lower.as_str()));
+    let by_alias = CodeLanguage::all().find(|language| language.aliases.contains(&lower.as_str()));
     match by_alias.map(|language| language.name).or_else(|| Language::from_extension(&lower).map(Language::name)) {
         Some(known) => known.to_owned(),
         None => lower,
@@ -88,19 +103,19 @@ mod tests {
 
     #[test]
     fn an_ending_and_an_alias_are_of_one_language() {
-        for (at, language) in CODE_LANGUAGES.iter().enumerate() {
+        for (at, language) in CodeLanguage::all().enumerate() {
             for ending in language.endings {
                 assert_eq!(CodeLanguage::with_ending(&ending.to_uppercase()), Some(language), "{ending}");
             }
             for alias in language.aliases {
                 assert_eq!(canonical_name(&alias.to_uppercase()), language.name, "{alias}");
-                assert!(CODE_LANGUAGES[..at].iter().all(|before| !before.aliases.contains(alias)), "{alias}");
+                assert!(CodeLanguage::all().take(at).all(|before| !before.aliases.contains(alias)), "{alias}");
             }
             assert_eq!(canonical_name(language.name), language.name);
         }
         assert_eq!(CodeLanguage::with_ending("txt"), None);
         for language in Language::ALL {
-            assert!(CODE_LANGUAGES.iter().any(|known| known.grammar == Some(language)), "{language}");
+            assert!(CodeLanguage::all().any(|known| known.grammar == Some(language)), "{language}");
         }
     }
 
@@ -115,6 +130,9 @@ mod tests {
             ("C#", "csharp"),
             ("for", "for"),
             ("Kotlin", "kotlin"),
+            ("kts", "kotlin"),
+            ("hs", "haskell"),
+            ("zon", "zon"),
             ("", ""),
         ] {
             assert_eq!(canonical_name(name), expected, "{name}");

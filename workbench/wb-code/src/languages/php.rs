@@ -15,7 +15,7 @@ impl LanguageRules for Php {
         if source.contains("<?") { &[Grammar::Php] } else { &[Grammar::PhpOnly] }
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
             "function_definition" | "method_declaration" => function_of(node),
             "comment" => Role::Comment,

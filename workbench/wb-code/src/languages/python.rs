@@ -19,7 +19,7 @@ impl LanguageRules for Python {
         &["\"", "'"]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
             "function_definition" => function_of(node),
             "decorated_definition" => Role::Wrapper,

@@ -19,7 +19,7 @@ impl LanguageRules for Ruby {
         &["#", "=begin"]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
             "method" | "singleton_method" => function_of(node),
             "comment" => Role::Comment,

@@ -19,7 +19,7 @@ impl LanguageRules for Rust {
         &["///", "/**", "#[doc =", "#[doc="]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
             "function_item" => function_of(node),
             "function_signature_item" => Role::Declaration,
@@ -41,6 +41,10 @@ impl LanguageRules for Rust {
         } else {
             javadoc_kind(text)
         }
+    }
+
+    fn comment_text(&self, comment: &str) -> Option<String> {
+        comment.starts_with("#[").then(|| doc_attribute(comment).unwrap_or_default())
     }
 
     fn may_document(&self, source: &str) -> bool {
@@ -107,7 +111,7 @@ fn is_doc_attribute(text: &str) -> bool {
 }
 
 /// The text of `#[doc = "…"]`, with its escapes resolved as far as prose needs them.
-pub(crate) fn doc_attribute(text: &str) -> Option<String> {
+fn doc_attribute(text: &str) -> Option<String> {
     let value =
         text.strip_prefix("#[")?.strip_suffix(']')?.trim().strip_prefix("doc")?.trim_start().strip_prefix('=')?.trim();
     if let Some(raw) = value.strip_prefix('r') {

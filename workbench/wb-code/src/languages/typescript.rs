@@ -15,7 +15,7 @@ impl LanguageRules for TypeScript {
         &[Grammar::TypeScript, Grammar::Tsx]
     }
 
-    fn role<'tree>(&self, node: Node<'tree>) -> Role<'tree> {
+    fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         javascript::role(node)
     }
 

@@ -53,7 +53,7 @@ pub(super) fn description(doc: &str, markup: Markup) -> String {
     for (index, line) in lines.iter().enumerate() {
         let text = line.trim();
         let is_described = sections.iter().any(|section| !section.trim().is_empty());
-        if is_described && is_label(text) {
+        if is_described && (is_label(text) || markup == Markup::Shell && text == "Globals:") {
             break;
         }
         if is_heading(text, markup) {
@@ -169,11 +169,10 @@ fn is_label(text: &str) -> bool {
 }
 
 fn is_heading(text: &str, markup: Markup) -> bool {
-    let mark = if markup == Markup::Rdoc { ['=', '#'] } else { ['#', '#'] };
-    let rest = text.trim_start_matches(mark);
+    let has_equals = matches!(markup, Markup::Rdoc | Markup::Scaladoc | Markup::Haddock);
+    let rest = text.trim_start_matches(if has_equals { ['=', '#'] } else { ['#', '#'] });
     let level = text.len() - rest.len();
-    (1..=6).contains(&level)
-        && (rest.starts_with(' ') || markup == Markup::Rdoc && text.starts_with('=') && !rest.is_empty())
+    (1..=6).contains(&level) && (rest.starts_with(' ') || has_equals && text.starts_with('=') && !rest.is_empty())
 }
 
 /// A line of dashes and the like: an underline, a separator, a table's rule.

@@ -5,10 +5,14 @@
 
 mod blocks;
 mod docstring;
+mod haddock;
 mod html;
 mod inline;
+mod scaladoc;
 mod split_docstring;
+mod swift;
 mod tags;
+mod xml;
 
 use crate::languages::Language;
 pub use split_docstring::split_docstring;
@@ -22,11 +26,11 @@ const MAX_DOC_BYTES: usize = 32 << 10;
 /// The conventions of a doc comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markup {
-    /// Rust: Markdown.
+    /// Rust, Elixir, Zig: Markdown.
     Markdown,
     /// Go: paragraphs, indented code, `# Heading`, `[Link]`.
     GoDoc,
-    /// Javadoc, JSDoc, PHPDoc: a description, then `@tags`; HTML or Markdown inside.
+    /// Javadoc, JSDoc, PHPDoc, KDoc, LDoc: a description, then `@tags`; HTML or Markdown inside.
     Tags,
     /// Doxygen: `\commands` and `@commands` anywhere.
     Doxygen,
@@ -34,6 +38,16 @@ pub(crate) enum Markup {
     Rdoc,
     /// Python: reStructuredText, Google's and NumPy's sections, doctests.
     Docstring,
+    /// C#: elements of XML, the description in `<summary>`.
+    Xml,
+    /// Scala: a wiki's marks, then `@tags`.
+    Scaladoc,
+    /// Swift: Markdown with callouts, `- Parameter x: …`.
+    Swift,
+    /// Shell: text with `@tags` or with sections.
+    Shell,
+    /// Haskell: marks of its own, `'name'`, `@code@`.
+    Haddock,
 }
 
 /// The description in a doc comment (without comment markers) as one line of prose of at most `max_chars` characters,
@@ -45,6 +59,11 @@ pub fn anchor_prose(doc: &str, language: Language, max_chars: usize) -> String {
         Markup::Markdown | Markup::GoDoc => blocks::description(doc, markup),
         Markup::Tags | Markup::Doxygen | Markup::Rdoc => blocks::description(&tags::description(doc, markup), markup),
         Markup::Docstring => blocks::description(&docstring::description(doc), markup),
+        Markup::Xml => blocks::description(&xml::description(doc), markup),
+        Markup::Shell => blocks::description(&tags::description(doc, markup), markup),
+        Markup::Scaladoc => blocks::description(&tags::description(&scaladoc::plain(doc), markup), markup),
+        Markup::Swift => blocks::description(&swift::description(doc), markup),
+        Markup::Haddock => blocks::description(&haddock::plain(doc), markup),
     };
     let plain = inline::plain(&description, markup, &blocks::defined_links(doc));
     cut(&fold(&plain), max_chars)

@@ -43,7 +43,7 @@ fn places<'t>(source: &'t ParsedSource<'_>) -> Vec<Node<'t>> {
             Language::Go => block.kind() == "statement_list",
             Language::Ruby => block.kind() == "body_statement",
             Language::Php => block.kind() == "compound_statement",
-            Language::C | Language::Cpp => false,
+            _ => false,
         };
         if !is_block {
             continue;
@@ -128,7 +128,7 @@ fn snippet(
         (Language::Rust, false) => format!("let _{name} = {number};"),
         (Language::Php, true) => format!("if (false) {{\n{inner}${name} = {number};\n{margin}}}"),
         (Language::Php, false) => format!("${name} = {number};"),
-        (Language::C | Language::Cpp, _) => String::new(),
+        _ => String::new(),
     };
     let note = if never { "add a branch that never runs" } else { "add a variable that nobody reads" };
     (text, note.to_owned())

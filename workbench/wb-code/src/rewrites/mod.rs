@@ -161,6 +161,10 @@ pub fn rewrite(text: &str, language: Language, kind: RewriteKind, seed: Seed) ->
 }
 
 fn rewrite_whole(text: &str, language: Language, kind: RewriteKind, seed: Seed) -> Result<Rewritten, Refusal> {
+    // Nodes of a grammar that no rule was written for may mean something else by the same name.
+    if source::function_kinds(language).is_empty() {
+        return Err(Refusal::UnknownLanguage);
+    }
     let source = ParsedSource::parse(text, language)?;
     let mut draw = Draw::new(seed, kind.name());
     let Change { edits, note } = kind.rule().edits(&source, &mut draw)?;

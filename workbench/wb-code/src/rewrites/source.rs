@@ -181,7 +181,8 @@ impl<'s> ParsedSource<'s> {
     }
 }
 
-/// Kinds of nodes that are functions in a language: with parameters and a body, closures aside.
+/// Kinds of nodes that are functions in a language: with parameters and a body, closures aside. None for the languages
+/// that no rule knows.
 pub(crate) fn function_kinds(language: Language) -> &'static [&'static str] {
     match language {
         Language::Python | Language::C | Language::Cpp => &["function_definition"],
@@ -198,6 +199,15 @@ pub(crate) fn function_kinds(language: Language) -> &'static [&'static str] {
         Language::Ruby => &["method", "singleton_method"],
         Language::Rust => &["function_item"],
         Language::Php => &["function_definition", "method_declaration"],
+        Language::CSharp
+        | Language::Kotlin
+        | Language::Scala
+        | Language::Swift
+        | Language::Lua
+        | Language::Shell
+        | Language::Haskell
+        | Language::Elixir
+        | Language::Zig => &[],
     }
 }
 
@@ -212,6 +222,15 @@ pub(crate) fn closure_kinds(language: Language) -> &'static [&'static str] {
         Language::Rust => &["closure_expression", "async_block"],
         Language::Php => &["anonymous_function", "arrow_function"],
         Language::C | Language::Cpp => &["lambda_expression"],
+        Language::CSharp
+        | Language::Kotlin
+        | Language::Scala
+        | Language::Swift
+        | Language::Lua
+        | Language::Shell
+        | Language::Haskell
+        | Language::Elixir
+        | Language::Zig => &[],
     }
 }
 

@@ -387,3 +387,13 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn languages_without_rules_are_refused() {
+    let unknown: Vec<Language> =
+        Language::ALL.into_iter().filter(|language| source::function_kinds(*language).is_empty()).collect();
+    assert_eq!(unknown.len(), 9);
+    for (language, kind) in unknown.into_iter().flat_map(|language| RewriteKind::ALL.map(|kind| (language, kind))) {
+        assert_eq!(rewrite("x = 1 + 2", language, kind, Seed(1)), Err(Refusal::UnknownLanguage), "{language}");
+    }
+}

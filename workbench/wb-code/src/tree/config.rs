@@ -20,8 +20,9 @@ pub struct TreeConfig {
     pub path: Option<String>,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     pub dataset: String,
-    /// Languages to read: `rust`, `python`, `java`, `javascript`, `typescript`, `go`, `ruby`, `php`, `c`, `cpp`. Empty
-    /// for all ten; for the registry, for Rust alone.
+    /// Languages to read: `rust`, `python`, `java`, `javascript`, `typescript`, `go`, `ruby`, `php`, `c`, `cpp`,
+    /// `csharp`, `kotlin`, `scala`, `swift`, `lua`, `shell`, `haskell`, `elixir`, `zig`. Empty for all nineteen; for the
+    /// registry, for Rust alone.
     pub languages: Vec<Language>,
     /// Unit that must not stand on both sides of a split. `crate`: the nearest `Cargo.toml` names it. `top_folder`: the
     /// first folder of the path. `file`: every file by itself. `one`: the whole tree. `auto`: the crate where there is

@@ -14,7 +14,7 @@ use super::TreeConfig;
 use crate::{Error, Language, Result};
 
 /// Grows when the same sources give other pairs, so that outputs kept from before are not taken for today's.
-const EXTRACTION: u64 = 1;
+const EXTRACTION: u64 = 2;
 
 const TEST_FOLDERS: [&str; 10] =
     ["tests", "test", "benches", "benchmarks", "examples", "example", "__tests__", "spec", "testdata", "fuzz"];

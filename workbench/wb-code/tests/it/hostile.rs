@@ -1,9 +1,9 @@
 //! Whatever the source: no panic, and what comes out lies inside of it.
 
 use proptest::prelude::*;
-use wb_code::{Language, anchor_prose, documented_functions};
+use wb_code::{Language, anchor_prose, documented_functions, items, strip_comments};
 
-const SOURCES: [(Language, &str); 10] = [
+const SOURCES: [(Language, &str); 19] = [
     (
         Language::Rust,
         "mod a {\n    /// One [`x`] *b* <p>.\n    #[doc = \"two\"]\n    fn f() { /** in */ fn g() {} }\n}\n",
@@ -23,10 +23,43 @@ const SOURCES: [(Language, &str); 10] = [
     ),
     (Language::C, "/// One \\p x.\n/// \\code\nint *f(int (*g)(void)) { return 0; } ///< x\n"),
     (Language::Cpp, "/** @brief One. */\ntemplate <class T> T A<T>::f() try { return 1; } catch (...) { }\n"),
+    (
+        Language::CSharp,
+        "class A {\n  /// <summary>One <see cref=\"T:x{y}\"/> &lt;p.</summary>\n  /// <code>z</code>\n  [A] int F() => 1;\n  /** Two. */ int P { get { return 1; } }\n}\n",
+    ),
+    (
+        Language::Kotlin,
+        "class A {\n  /** One [x]. @param y */\n  @A fun f() { }\n  /** Two. */\n  val x: Int\n    get() = 1\n}\n",
+    ),
+    (
+        Language::Scala,
+        "object A:\n  /** One '''x''' [[y z]] {{{w}}}.\n    * @param v */\n  def f(v: Int): Int =\n    v\n  // two\n  def g = 1\n",
+    ),
+    (
+        Language::Swift,
+        "struct A {\n  /// One ``x``.\n  /// - Parameter y: z\n  @A func f() -> Int { 1 }\n  /** Two. */ var p: Int { 1 }\n}\n",
+    ),
+    (
+        Language::Lua,
+        "--- One.\n-- @param x\nfunction M.f(x) return x end\n--[==[ Two. ]==]\nlocal g = function() end\n",
+    ),
+    (Language::Shell, "#!/bin/sh\n# One.\n# Globals:\n#   X\nf() {\n  cat <<E\n# x\nE\n}\n"),
+    (
+        Language::Haskell,
+        "module A where\n-- | One 'x' @y@ /z/.\n-- >>> f 1\nf, g :: Int -- ^ w\nf = 1\ng | f = 1\n  where h _ = 2\n{-| Two. -}\nx <> y = x\n",
+    ),
+    (
+        Language::Elixir,
+        "defmodule A do\n  @doc \"\"\"\n  One `x`.\n  \"\"\"\n  @spec f(x) :: x\n  def f(0), do: 0\n  def f(x) when x do\n    x\n  end\n  @doc ~S|Two.|\n  def a <> b, do: a\nend\n",
+    ),
+    (
+        Language::Zig,
+        "/// One [x](y).\npub const A = struct {\n    /// Two.\n    fn f(a: u8) !u8 { return a; }\n};\ntest \"z\" {}\n",
+    ),
 ];
 
 /// Bits that begin or end something in one of the languages.
-const BITS: [&str; 40] = [
+const BITS: [&str; 56] = [
     "/**",
     "*/",
     "///",
@@ -67,6 +100,22 @@ const BITS: [&str; 40] = [
     "\u{1f600}",
     "\u{a0}",
     "\0",
+    "--[[",
+    "]]",
+    "--",
+    "{-",
+    "-}",
+    "{{{",
+    "}}}",
+    "[[",
+    "<see cref=\"",
+    "/>",
+    "</",
+    "- Note: ",
+    "@doc ",
+    "~S",
+    "''",
+    "::",
 ];
 
 fn survives(source: &str, language: Language) {
@@ -77,6 +126,14 @@ fn survives(source: &str, language: Language) {
         let prose = anchor_prose(&function.doc, language, 40);
         assert!(prose.chars().count() <= 40 && !prose.contains('\n'), "{prose}");
     }
+    for item in items(source, language).unwrap_or_default() {
+        assert!(
+            item.lines[0] >= 1 && item.lines[0] <= item.lines[1] && item.lines[1] <= lines,
+            "{language}: {source:?}"
+        );
+        assert!((item.lines[0]..=item.lines[1]).contains(&item.code_line), "{language}: {item:?} in {source:?}");
+    }
+    let _ = strip_comments(source, language);
 }
 
 fn boundary(text: &str, at: usize) -> usize {
@@ -123,6 +180,15 @@ fn deep_nesting_and_endless_openings() {
         (Language::C, "/** Doc. */\nint f() ", "{("),
         (Language::Python, "def f():\n  \"\"\"Doc.\"\"\"\n  ", "("),
         (Language::Ruby, "# Doc.\ndef f\n", "[{"),
+        (Language::CSharp, "/// Doc.\nint F() ", "{("),
+        (Language::Kotlin, "/** Doc. */\nfun f() ", "{("),
+        (Language::Scala, "/** Doc. */\ndef f = ", "{("),
+        (Language::Swift, "/// Doc.\nfunc f() ", "{("),
+        (Language::Lua, "-- Doc.\nfunction f() ", "({"),
+        (Language::Shell, "# Doc.\nf() ", "{ $("),
+        (Language::Haskell, "-- | Doc.\nf = ", "(["),
+        (Language::Elixir, "@doc \"Doc.\"\ndef f do ", "[("),
+        (Language::Zig, "/// Doc.\nfn f() void ", "{("),
     ] {
         survives(&format!("{doc}{}", open.repeat(20_000)), language);
     }

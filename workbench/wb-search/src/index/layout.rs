@@ -15,7 +15,7 @@ use crate::{
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x03";
+const MAGIC: Magic = *b"wbcode\x00\x04";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.

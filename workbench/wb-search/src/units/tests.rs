@@ -49,7 +49,7 @@ proptest! {
     #[test]
     fn every_line_is_in_one_unit(
         lines in prop::collection::vec("( {0,8})(|def a\\(\\):|class B:|fun x\\(\\) \\{|\\}|# c|x = 1|## H|\\PC{0,60})", 0..60),
-        language in prop::sample::select(vec!["python", "rust", "kotlin", "text", "javascript"]),
+        language in prop::sample::select(vec!["python", "rust", "kotlin", "scala", "haskell", "elixir", "dart", "text", "javascript"]),
         repeat in 1..8_usize,
     ) {
         let text = lines.join("\n").repeat(repeat);

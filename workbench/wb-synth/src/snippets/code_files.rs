@@ -63,7 +63,10 @@ impl SnippetSource for FileSnippets {
     }
 
     fn each(&self, take: &mut Take<'_>, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-        let is_wanted = |name: &str| self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == name);
+        let is_wanted = |name: &str| {
+            languages::known(name).is_some()
+                && (self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == name))
+        };
         let wanted = CODE_LANGUAGES.iter().filter(|language| is_wanted(language.name));
         let endings: Vec<String> =
             wanted.flat_map(|language| language.endings).map(|ending| format!(".{ending}")).collect();

@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, path::Path};
 
 use minijinja::Environment;
 use serde::{Deserialize, Serialize};
-use wb_code::CodeLanguage;
 use wb_core::{Error, Result, Task};
+
+use crate::languages;
 
 /// Variables that a prompt can use. Those that a task does not have are empty.
 pub const VARIABLES: [&str; 10] =
@@ -162,7 +163,7 @@ impl TaskType {
                 return Err(format!("`{name}` is empty, expected a few words"));
             }
         }
-        if let Some(unknown) = self.languages.iter().find(|name| CodeLanguage::named(name).is_none()) {
+        if let Some(unknown) = self.languages.iter().find(|name| languages::known(name).is_none()) {
             return Err(format!("`languages` has `{unknown}`, which is none of the twenty"));
         }
         if self.max_jaccard.is_some_and(|limit| !(limit > 0.0 && limit <= 1.0)) {

@@ -168,7 +168,7 @@ pub fn code(language: &str, number: u64) -> String {
         ),
         "Go" => format!("func {f}({x} int, {y} int) int {{\n\t{z} := {x} * {n}\n\treturn {z} + {y}\n}}\n"),
         "Ruby" => format!("def {f}({x}, {y})\n  {z} = {x} * {n}\n  {z} + {y}\nend\n"),
-        "C++" | "C" | "Java" => {
+        "C++" | "C" | "C#" | "Java" => {
             format!("int {f}(int {x}, int {y}) {{\n    int {z} = {x} * {n};\n    return {z} + {y};\n}}\n")
         }
         other => format!("-- {other} {f} {x} {y} {z} {n}\n"),

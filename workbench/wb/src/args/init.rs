@@ -10,7 +10,7 @@ use wb_encoder::DeviceConfig;
 pub struct InitArguments {
     /// The YAML to write [default: NAME.yaml]
     pub file: Option<PathBuf>,
-    /// A folder of source code, in any of ten languages.
+    /// A folder of source code, in any of nineteen languages.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["pairs", "registry"])]
     pub code: Option<String>,
     /// A file of pairs: .jsonl, .parquet or .csv.

@@ -61,7 +61,7 @@ pub(super) fn names<'t>(source: &'t ParsedSource<'_>, function: Node<'t>) -> Res
         Language::Php => php::names(source, function),
         Language::Ruby => ruby::names(source, function),
         Language::Rust => rust::names(source, function),
-        Language::TypeScript | Language::C | Language::Cpp => Err(Refusal::UnknownLanguage),
+        _ => Err(Refusal::UnknownLanguage),
     }
 }
 

@@ -1,11 +1,20 @@
 //! One realistic source per language; prose and code are compared to the letter.
 
-use wb_code::{Language, anchor_prose, documented_functions};
+use wb_code::{ChunkKind, Language, anchor_prose, documented_functions, items};
 
 mod braces;
+mod csharp;
 mod doxygen;
+mod elixir;
+mod haskell;
+mod kotlin;
+mod lua;
+mod scala;
 mod scripts;
+mod shell;
+mod swift;
 mod systems;
+mod zig;
 
 /// A function as expected: name, lines, prose, code.
 type Expected<'a> = (&'a str, [u32; 2], &'a str, &'a str);
@@ -19,4 +28,15 @@ fn check(language: Language, source: &str, expected: &[Expected<'_>]) {
         assert_eq!(function.code, *code, "{language}: code of {name}");
         assert_eq!(function.lines, *lines, "{language}: lines of {name}");
     }
+}
+
+/// Every function (`f`) and class (`c`) with its name, its lines, and behind `@` that of its code where it is another.
+fn outline(language: Language, source: &str) -> Vec<String> {
+    let short = |item: wb_code::CodeItem| {
+        let kind = if item.kind == ChunkKind::Function { "f" } else { "c" };
+        let [from, to] = item.lines;
+        let code = if item.code_line == from { String::new() } else { format!(" @{}", item.code_line) };
+        format!("{kind} {} {from}-{to}{code}", item.name)
+    };
+    items(source, language).unwrap().into_iter().map(short).collect()
 }
