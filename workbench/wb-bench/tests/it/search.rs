@@ -11,7 +11,7 @@ use wb_retrieval::Bm25Config;
 use crate::support::{Known, measure, score};
 
 const STORE: &str = "/// Reads all records of the store.\nfn load() -> u8 {\n    1\n}\n";
-const LOG: &str = "/// Writes down what happened today.\nfn store_records() -> u8 {\n    2\n}\n";
+const LOG: &str = "/// Writes down what happened today.\nfn tell() -> u8 {\n    2\n}\n";
 
 /// A plan in which only `a.rs` may be asked for.
 fn plan() -> BenchmarkPlan {
@@ -36,7 +36,7 @@ fn only_files_that_were_not_trained_on_are_asked_for_and_all_are_searched() {
     assert_eq!(plan.texts.queries.as_strs(), ["Reads all records of the store", "load"]);
 }
 
-/// By words, the function that is called so is found and the one that is meant is not; by meaning that one comes first.
+/// No unit has a word of the documentation that was taken out; by meaning, the one that is meant is found.
 #[test]
 fn vectors_are_part_of_the_ranking_and_bm25_is_the_ranking_without() {
     let plan = plan();

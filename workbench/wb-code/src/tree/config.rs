@@ -18,6 +18,9 @@ pub struct TreeConfig {
     /// `~/.cargo/registry/src`), of each crate the newest version.
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: Option<String>,
+    /// A folder that is not there, or has no source file, gives no pairs and is told as such; without it, that is an error.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     pub dataset: String,
     /// Languages to read: `rust`, `python`, `java`, `javascript`, `typescript`, `go`, `ruby`, `php`, `c`, `cpp`,
@@ -44,6 +47,7 @@ impl Default for TreeConfig {
     fn default() -> Self {
         Self {
             path: None,
+            optional: false,
             dataset: String::new(),
             languages: Vec::new(),
             group: GroupBy::Auto,

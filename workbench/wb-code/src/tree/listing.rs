@@ -53,8 +53,11 @@ enum Entry {
 
 impl Listing {
     pub(super) fn of(config: &TreeConfig) -> Result<Self> {
-        let root = config.root()?;
         let languages = config.languages();
+        let root = match config.root() {
+            Err(_) if config.optional => return Ok(Self::absent(config, languages)),
+            root => root?,
+        };
         let extensions = extensions(&languages);
         let entries = Mutex::new(Vec::new());
         let root_error = Mutex::new(None);
@@ -96,6 +99,13 @@ impl Listing {
         listing.files.sort_unstable();
         listing.manifests.sort_unstable();
         Ok(listing)
+    }
+
+    /// A tree that is not there.
+    fn absent(config: &TreeConfig, languages: Vec<Language>) -> Self {
+        let root = PathBuf::from(config.path.as_deref().unwrap_or_default());
+        let skipped = BTreeMap::from([("no such folder".to_owned(), 1)]);
+        Self { root, languages, files: Vec::new(), manifests: Vec::new(), skipped }
     }
 
     pub(super) fn skip(&mut self, reason: &str, files: u64) {

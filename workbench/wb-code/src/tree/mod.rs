@@ -50,7 +50,7 @@ pub fn read_tree(config: &TreeConfig, progress: &mut dyn FnMut(Progress)) -> Res
 /// The files of a tree, the group of each, and the fingerprint of all that are listed.
 fn listed(config: &TreeConfig) -> Result<(Listing, Groups, Fingerprint)> {
     let mut listing = Listing::of(config)?;
-    if listing.files.is_empty() && listing.skipped.is_empty() {
+    if listing.files.is_empty() && listing.skipped.is_empty() && !config.optional {
         let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
         let what = format!("{} has no source file in {}", listing.root.display(), languages.join(", "));
         return Err(Error::failed(what).with_hint("set `languages:` to those of the tree"));

@@ -229,6 +229,10 @@ fn wrong_trees_and_values_are_refused() {
     ] {
         assert_eq!(config.validate("data").unwrap_err().to_string(), expected);
     }
+    let optional = TreeConfig { optional: true, ..nowhere };
+    let absent = read(&optional);
+    assert_eq!((absent.files, skipped(&absent)), (0, vec![("no such folder", 1)]));
+    assert_eq!(absent.fingerprint, tree_fingerprint(&optional).unwrap());
 }
 
 #[test]

@@ -216,6 +216,7 @@ fn of_source(key: &str, source: &SourceChoice, config: &Path) -> Vec<Need> {
     let one = |file: &Path| vec![path(key, file, config)];
     let of = |part: &str, file: &Path| path(&format!("{key}.{part}"), file, config);
     match source {
+        SourceChoice::Code(tree) if tree.optional => Vec::new(),
         SourceChoice::Code(tree) => match &tree.path {
             Some(folder) => one(Path::new(folder)),
             None => vec![registry(key)],

@@ -108,7 +108,7 @@ impl SearchBench<'_> {
             own.compare(other)?;
             tell_against(&own, other);
         }
-        own.beside = rows;
+        own.beside = rows.into_iter().chain(other).collect();
         if let Some(path) = self.json {
             write_json(path, &own)?;
         }
@@ -166,8 +166,13 @@ fn tell_against(own: &Measured, other: &Measured) {
         .map(|(name, Comparison { difference, interval, p_value, wins_ties_losses: [wins, ties, losses] })| {
             let digits = if interval.high - interval.low > 10.0 { 0 } else { 3 };
             let counts = format!("{wins}/{ties}/{losses}");
+            let of = |measured: &Measured| {
+                measured.metrics.get(name).map_or("-".to_owned(), |found| format!("{:.digits$}", found.value))
+            };
             vec![
                 name.clone(),
+                of(own),
+                of(other),
                 format!("{difference:+.digits$}"),
                 format!("{interval:+.digits$}"),
                 format!("{p_value:.3}"),
@@ -176,7 +181,7 @@ fn tell_against(own: &Measured, other: &Measured) {
         })
         .collect();
     output::line(format!("\n{} minus {}, on the questions of both:", own.contestant, other.contestant));
-    output::table(&["metric", "difference", "95 %", "p", "better/equal/worse"], &lines);
+    output::table(&["metric", "own", "other", "difference", "95 %", "p", "better/equal/worse"], &lines);
 }
 
 /// A table of rankings: a metric a line, with the interval of the last.

@@ -57,7 +57,8 @@ impl LoadedSet {
             let found: Vec<RankedLines> = hits.iter().take(DEPTH).map(|(document, _)| lines_of(document)).collect();
             QuestionValues::of(self, at, &found, &lengths[question.repository])
         });
-        let questions = questions.collect();
+        let questions =
+            questions.collect::<Result<_>>().map_err(|error| error.within(format!("cannot use {contestant}")))?;
         Ok(Measured::of(self, &contestant, questions))
     }
 }

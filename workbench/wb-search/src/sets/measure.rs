@@ -1,6 +1,11 @@
 //! A ranking's worth on a set, by the definitions of those who made the set.
 
-use std::{collections::BTreeMap, sync::OnceLock, time::Instant};
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path},
+    sync::OnceLock,
+    time::Instant,
+};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -13,7 +18,7 @@ use super::{
     LoadedSet, SearchSet, SetQuestion,
     values::{RankedLines, values},
 };
-use crate::{CodeIndex, RankingWeights, Result};
+use crate::{CodeIndex, Error, RankingWeights, Result};
 
 /// Answers that are looked at.
 pub(super) const DEPTH: usize = 60;
@@ -150,7 +155,7 @@ pub(super) fn answered(
         let found = index.search_issue(&asked, weights, DEPTH)?;
         let best_score = found.first().map_or(0.0, |found| f64::from(found.score));
         let found: Vec<RankedLines> = found.into_iter().map(RankedLines::from).collect();
-        let mut of_question = QuestionValues::of(set, at, &found, &lengths[question.repository]);
+        let mut of_question = QuestionValues::of(set, at, &found, &lengths[question.repository])?;
         if set.set == SearchSet::NoAnswer {
             of_question.values.insert(CONFIDENCE.to_owned(), f64::from(index.confidence(&asked)?));
             of_question.values.insert(BEST_SCORE.to_owned(), best_score);
@@ -162,15 +167,15 @@ pub(super) fn answered(
 
 impl QuestionValues {
     /// Values of the answers to a question, by its position in the set.
-    pub(super) fn of(set: &LoadedSet, at: usize, found: &[RankedLines], lengths: &LineLengths<'_>) -> Self {
+    pub(super) fn of(set: &LoadedSet, at: usize, found: &[RankedLines], lengths: &LineLengths<'_>) -> Result<Self> {
         let question = &set.questions[at];
-        Self {
+        Ok(Self {
             at,
             id: question.id.clone(),
             category: question.category.clone(),
             repository: set.repositories[question.repository].name.clone(),
-            values: values(set.set, question, found, &lengths.sizes(found)),
-        }
+            values: values(set.set, question, found, &lengths.sizes(found)?),
+        })
     }
 }
 
@@ -201,6 +206,11 @@ fn mean_of_languages(set: &LoadedSet, values: impl Iterator<Item = (usize, f64)>
     mean(&languages)
 }
 
+/// Characters of a text's lines, their ends counted.
+fn line_lengths(text: &str) -> Vec<usize> {
+    text.lines().map(|line| line.chars().count() + 1).collect()
+}
+
 /// Characters of each file's lines, by the files as they are; a file is read when it is first asked for.
 pub(super) struct LineLengths<'a> {
     index: &'a CodeIndex,
@@ -217,19 +227,39 @@ impl<'a> LineLengths<'a> {
     fn of_file(&self, file: usize) -> &[usize] {
         self.files[file].get_or_init(|| {
             let path = self.index.root().join(&self.index.files()[file].path);
-            let text = std::fs::read_to_string(path).unwrap_or_default();
-            text.lines().map(|line| line.chars().count() + 1).collect()
+            line_lengths(&std::fs::read_to_string(path).unwrap_or_default())
         })
     }
 
-    /// Characters of what was found; nothing for files that the index does not have.
-    fn sizes(&self, found: &[RankedLines]) -> Vec<f64> {
+    /// Characters of what was found.
+    ///
+    /// # Errors
+    ///
+    /// If another ranking names a file that is not there, so that what it gives to read cannot be counted.
+    fn sizes(&self, found: &[RankedLines]) -> Result<Vec<f64>> {
         let size = |RankedLines { path, lines }: &RankedLines| {
-            let Ok(file) = self.index.files().binary_search_by(|file| file.path.as_str().cmp(path)) else { return 0.0 };
-            let lengths = self.of_file(file);
-            let last = (lines[1] as usize).min(lengths.len());
-            lengths.get(lines[0].max(1) as usize - 1..last).unwrap_or_default().iter().sum::<usize>() as f64
+            let sum = |lengths: &[usize]| {
+                let last = (lines[1] as usize).min(lengths.len());
+                lengths.get(lines[0].max(1) as usize - 1..last).unwrap_or_default().iter().sum::<usize>() as f64
+            };
+            match self.index.files().binary_search_by(|file| file.path.as_str().cmp(path)) {
+                Ok(file) => Ok(sum(self.of_file(file))),
+                // Another ranking may look at files that this index leaves aside.
+                Err(_) => Ok(sum(&line_lengths(&self.left_aside(path)?))),
+            }
         };
         found.iter().map(size).collect()
+    }
+
+    /// Text of a file that the index does not have.
+    fn left_aside(&self, path: &str) -> Result<String> {
+        let root = self.index.root();
+        let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let text = is_below.then(|| std::fs::read(root.join(path)).ok()).flatten();
+        let text = text.ok_or_else(|| {
+            let what = format!("{path} is no file of {}, expected a path below it", root.display());
+            Error::failed(what).with_hint("documents of a run file are PATH:FROM-TO, as `--trec OUT` writes them")
+        })?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }

@@ -189,14 +189,21 @@ fn a_ranking_is_compared_with_itself_and_with_a_run_of_another_tool() {
     write(folder.path(), "own.json", &serde_json::to_string(&own).unwrap());
     own.compare(&loaded.other(&place("own.json"), &found).unwrap()).unwrap();
     assert!(own.against.values().all(|compared| compared.difference == 0.0), "{:?}", own.against);
-    // Nothing was found of any question.
+    // What was found answers no question: a file that an index leaves aside is one all the same.
     let first = &loaded.questions[0].id;
-    write(folder.path(), "none.trec", &format!("{first} Q0 nowhere.py:1-2 1 0.5 t\n"));
+    write(&loaded.repositories[0].root, "aside.lock", "two\nlines\n");
+    write(folder.path(), "none.trec", &format!("{first} Q0 aside.lock:1-2 1 0.5 t\n"));
     own.compare(&loaded.other(&place("none.trec"), &found).unwrap()).unwrap();
     let values: Vec<f64> = own.questions.iter().map(|question| question.values["p@1"]).collect();
     let compared = own.against["p@1"];
     assert_eq!(compared.difference, values.iter().sum::<f64>() / values.len() as f64);
     assert_eq!(compared.wins_ties_losses.iter().sum::<usize>(), values.len());
+    for path in ["nowhere.py", "../repos.json", "/etc/hostname"] {
+        write(folder.path(), "nowhere.trec", &format!("{first} Q0 {path}:1-2 1 0.5 t\n"));
+        let error = loaded.other(&place("nowhere.trec"), &found).unwrap_err();
+        let told = format!("{error}: {}", std::error::Error::source(&error).unwrap());
+        assert!(told.contains("nowhere.trec: ") && told.contains(&format!("{path} is no file of ")), "{told}");
+    }
     write(folder.path(), "other.trec", "x Q0 a.py 1 0.5 t\n");
     let told = loaded.other(&place("other.trec"), &found).unwrap_err().to_string();
     assert!(told.contains(&format!("has none of the questions of semble, expected ids like `{first}`")), "{told}");
