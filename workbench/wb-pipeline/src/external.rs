@@ -78,7 +78,7 @@ fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<DataState> 
                 _ => DataState::Missing("wb run configs/quickstart.yaml".to_owned()),
             });
         }
-        (None, SEARCH) => return Ok(DataState::There("--dataset DIR, any repository".to_owned())),
+        (None, SEARCH) => return Ok(DataState::There("--set own --dataset DIR, any repository".to_owned())),
         (None, "beir") => {
             let there = beir_folders(external)?;
             return Ok(match there.is_empty() {

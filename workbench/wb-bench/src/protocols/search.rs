@@ -146,7 +146,10 @@ impl Protocol for SearchProtocol {
             let value = mean(&values);
             ProtocolScore {
                 id: self.kind.id.to_owned(),
-                description: self.kind.description.to_owned(),
+                description: format!(
+                    "{}, in the ranking of wb search; BM25 is that ranking without vectors",
+                    self.kind.description
+                ),
                 language: "all".to_owned(),
                 split: self.asked.set.repositories[0].name.clone(),
                 pool: asked.index.units().len() as u64,

@@ -199,15 +199,8 @@ pub(crate) fn function_kinds(language: Language) -> &'static [&'static str] {
         Language::Ruby => &["method", "singleton_method"],
         Language::Rust => &["function_item"],
         Language::Php => &["function_definition", "method_declaration"],
-        Language::CSharp
-        | Language::Kotlin
-        | Language::Scala
-        | Language::Swift
-        | Language::Lua
-        | Language::Shell
-        | Language::Haskell
-        | Language::Elixir
-        | Language::Zig => &[],
+        // Rules rewrite none of the others.
+        _ => &[],
     }
 }
 
@@ -222,15 +215,8 @@ pub(crate) fn closure_kinds(language: Language) -> &'static [&'static str] {
         Language::Rust => &["closure_expression", "async_block"],
         Language::Php => &["anonymous_function", "arrow_function"],
         Language::C | Language::Cpp => &["lambda_expression"],
-        Language::CSharp
-        | Language::Kotlin
-        | Language::Scala
-        | Language::Swift
-        | Language::Lua
-        | Language::Shell
-        | Language::Haskell
-        | Language::Elixir
-        | Language::Zig => &[],
+        // Rules rewrite none of the others.
+        _ => &[],
     }
 }
 

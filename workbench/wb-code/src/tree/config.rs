@@ -19,7 +19,6 @@ pub struct TreeConfig {
     #[serde(deserialize_with = "wb_core::paths::typed")]
     pub path: Option<String>,
     /// A folder that is not there, or has no source file, gives no pairs and is told as such; without it, that is an error.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
     /// The data set that its pairs belong to; without it, the source's kind and position.
     pub dataset: String,

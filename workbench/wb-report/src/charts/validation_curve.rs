@@ -54,7 +54,7 @@ impl Chart for ValidationCurve {
             wide: true,
             size: picture.size,
             alt: format!("Validation MRR over the steps of training{from}; the best is {at_best}."),
-            caption: "Each validation anchor ranks the positives of all validation pairs. The checkpoint of the best step is the one that is measured.".to_owned(),
+            caption: "Each validation anchor ranks the positives of all validation pairs. The checkpoint of the best step is the one that is measured, or with `train.keep: last` that of the last.".to_owned(),
             png: picture.png,
         }])
     }

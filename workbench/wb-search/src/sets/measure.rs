@@ -24,6 +24,8 @@ use crate::{CodeIndex, Error, RankingWeights, Result};
 pub(super) const DEPTH: usize = 60;
 /// Answers that are asked for where time is taken.
 const ANSWERS: usize = 10;
+/// semble's metrics that are means of means.
+const SEMBLES_HEADLINE: [&str; 2] = ["ndcg@10", "p@1"];
 /// Values by which questions that have an answer are told from others.
 const CONFIDENCE: &str = "confidence";
 const BEST_SCORE: &str = "best_score";
@@ -179,10 +181,10 @@ impl QuestionValues {
     }
 }
 
-/// A metric of answers, as the set takes its mean.
+/// A metric of answers, as the set takes its mean: semble's that count tokens are means over questions.
 pub(super) fn value(set: &LoadedSet, questions: &[QuestionValues], name: &str) -> f64 {
     match set.set {
-        SearchSet::Semble => {
+        SearchSet::Semble if SEMBLES_HEADLINE.contains(&name) => {
             mean_of_languages(set, of_metric(questions, name).map(|(at, value)| (set.questions[at].repository, value)))
         }
         _ => mean(&of_metric(questions, name).map(|(_, value)| value).collect::<Vec<_>>()),

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use super::{SearchSet, SetQuestion, Target};
 use crate::FoundUnit;
 
+/// Answers that semble reads where it counts tokens.
+const SEMBLES_DEPTH: usize = 50;
 /// Characters of a token, where tokens are counted.
 const CHARS: f64 = 4.0;
 
@@ -46,6 +48,9 @@ pub(super) fn values(
             put("ndcg@10", ndcg(question, found, 10));
             let primary = &question.targets[..question.primary];
             put("p@1", yes(found.first().is_some_and(|found| primary.iter().any(|target| covers(set, found, target)))));
+            for budget in [1000, 2000, 4000, 8000] {
+                put(&format!("recall@{budget}"), recall(question, found, sizes, f64::from(budget)));
+            }
         }
         SearchSet::SweQa => {
             let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
@@ -110,6 +115,25 @@ pub(super) fn values(
     values
 }
 
+/// Share of the targets that the first 50 units cover, as long as those fit into so many tokens; semble's
+/// `context_efficiency.py`, with characters / 4 in place of a tokenizer's count.
+fn recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], budget: f64) -> f64 {
+    let read = within(found, sizes, budget).take(SEMBLES_DEPTH);
+    let read: Vec<&RankedLines> = read.collect();
+    let covered = |target: &&Target| read.iter().any(|found| covers(SearchSet::Semble, found, target));
+    question.targets.iter().filter(covered).count() as f64 / question.targets.len().max(1) as f64
+}
+
+/// The first units that fit into so many tokens together.
+fn within<'a>(found: &'a [RankedLines], sizes: &[f64], budget: f64) -> impl Iterator<Item = &'a RankedLines> {
+    let mut spent = 0.0;
+    let fits = move |(_, size): &(&RankedLines, &f64)| {
+        spent += **size / CHARS;
+        spent <= budget
+    };
+    found.iter().zip(sizes).take_while(fits).map(|(found, _)| found)
+}
+
 /// Share of the gold lines that stand in the first units, as long as those fit into so many tokens.
 fn line_recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], budget: f64) -> f64 {
     let gold: HashSet<(&str, u32)> = question
@@ -119,13 +143,9 @@ fn line_recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], bud
             target.lines.into_iter().flat_map(|[from, to]| (from..=to).map(|line| (target.path.as_str(), line)))
         })
         .collect();
-    let mut spent = 0.0;
-    let within = found.iter().zip(sizes).take_while(|(_, size)| {
-        spent += **size / CHARS;
-        spent <= budget
-    });
-    let seen: HashSet<(&str, u32)> =
-        within.flat_map(|(unit, _)| (unit.lines[0]..=unit.lines[1]).map(|line| (unit.path.as_str(), line))).collect();
+    let seen: HashSet<(&str, u32)> = within(found, sizes, budget)
+        .flat_map(|unit| (unit.lines[0]..=unit.lines[1]).map(|line| (unit.path.as_str(), line)))
+        .collect();
     gold.intersection(&seen).count() as f64 / gold.len().max(1) as f64
 }
 

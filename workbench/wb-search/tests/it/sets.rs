@@ -50,6 +50,8 @@ fn sembles_headline_is_a_mean_of_languages_of_repositories() {
     // Both targets of the second question are found, the primary one second: all gain, and no P@1.
     assert_eq!(of("ndcg@10"), [1.0, 1.0, 1.0, 0.0]);
     assert_eq!(of("p@1"), [1.0, 0.0, 1.0, 0.0]);
+    assert_eq!(of("recall@1000"), [1.0, 1.0, 1.0, 0.0]);
+    assert!((found.metrics["recall@1000"].value - 0.75).abs() < 1e-12, "a mean over questions");
     // Rust: alpha .5 and beta 1; Go: 0.
     assert!((found.metrics["p@1"].value - (0.5 + 1.0) / 2.0 / 2.0).abs() < 1e-12);
     assert!((found.metrics["ndcg@10"].value - 0.5).abs() < 1e-12);
