@@ -112,7 +112,7 @@ def measure(index_type, data, out, model):
         name = one["name"]
         if name not in asked:
             continue
-        index = index_type.from_path(str(data / "corpora" / name / one.get("benchmark_root", "")))
+        index = index_type.from_path(str(data / "corpora" / name / (one.get("benchmark_root") or "")))
         print(f"{name}: {len(index.chunks)} chunks", file=sys.stderr, flush=True)
         for at, question in enumerate(asked[name]):
             primary = question["relevant"]

@@ -106,7 +106,11 @@ mod tests {
                     encoder: { model: { transformer: {} }, tokenizer: { vocab_size: 300 } }\n\
                     bench: { contestants: [bm25, untrained, trained], benchmarks: [{ benchmark: { search: {} } }] }\n";
         std::fs::write(&path, text).unwrap();
-        let load = |given: &str| Experiment::load("wb check", &path, &[given.to_owned()]);
+        let load = |given: &str| {
+            // What compares tokens is right for an encoder of one vector a token, and for no other.
+            let similarity = if given.contains("late_interaction") { "maxsim" } else { "cosine" };
+            Experiment::load("wb check", &path, &[format!("train.similarity={similarity}"), given.to_owned()])
+        };
         load("seed=1").unwrap();
         for (given, key) in [
             ("data.sources.0.code.group=crate", "data.sources[0].code"),

@@ -19,6 +19,7 @@ use serde::{
     de::{IntoDeserializer, value},
 };
 use wb_code::{CodeLanguage, tree::VENDORED_FOLDERS};
+use wb_core::suggest;
 
 use crate::{Error, Result, head_commit};
 
@@ -261,7 +262,7 @@ pub(crate) fn has_private_key(text: &str) -> bool {
 }
 
 /// Languages of code beyond those that [`CodeLanguage`] has, with the endings of their files.
-const FURTHER_LANGUAGES: [(&str, &[&str]); 12] = [
+const CUT_BY_LINES: [(&str, &[&str]); 12] = [
     ("erlang", &["erl", "hrl"]),
     ("dart", &["dart"]),
     ("julia", &["jl"]),
@@ -281,6 +282,29 @@ const DOCS: [&str; 6] = ["md", "mdx", "rst", "txt", "adoc", "org"];
 const CONFIG: [&str; 12] =
     ["toml", "yaml", "yml", "json", "ini", "cfg", "conf", "xml", "properties", "proto", "graphql", "tf"];
 
+/// The language that is meant by a name, an ending or what people write for it, as files have it: `py` is `python`.
+///
+/// # Errors
+///
+/// If it is none that files have.
+pub fn language_named(text: &str) -> std::result::Result<String, String> {
+    let name = wb_code::canonical_name(text);
+    let by_ending = CUT_BY_LINES.iter().find(|(_, endings)| endings.contains(&name.as_str()));
+    let name = by_ending.map_or(name, |(language, _)| (*language).to_owned());
+    let known = || {
+        let of_code = CodeLanguage::all().map(|language| language.name);
+        of_code.chain(CUT_BY_LINES.iter().map(|(name, _)| *name)).chain(["text"])
+    };
+    match known().find(|known| *known == name) {
+        Some(known) => Ok(known.to_owned()),
+        None => {
+            let near = suggest::nearest(&name, known());
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            Err(format!("expected a language such as rust, python or text{near}"))
+        }
+    }
+}
+
 /// Language and role of a file by its path, and its role by what it begins with; `None` where nothing is known of it.
 pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRole)> {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -291,7 +315,7 @@ pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRo
             _ => None,
         };
     };
-    let further = || FURTHER_LANGUAGES.iter().find(|(_, endings)| endings.contains(&ending)).map(|(name, _)| *name);
+    let further = || CUT_BY_LINES.iter().find(|(_, endings)| endings.contains(&ending)).map(|(name, _)| *name);
     let code = CodeLanguage::with_ending(ending).map(|language| language.name).or_else(further);
     let Some(language) = code else {
         let prose = DOCS.contains(&ending).then_some(("text", FileRole::Docs));
@@ -340,6 +364,17 @@ mod tests {
     }
 
     #[test]
+    fn languages_are_named_as_people_do() {
+        for (text, expected) in
+            [("py", "python"), ("Rust", "rust"), ("c++", "cpp"), ("kt", "kotlin"), ("jl", "julia"), ("text", "text")]
+        {
+            assert_eq!(language_named(text).unwrap(), expected);
+        }
+        assert!(language_named("pyhton").unwrap_err().ends_with("; did you mean `python`?"));
+        assert_eq!(language_named("qqqqqqqq").unwrap_err(), "expected a language such as rust, python or text");
+    }
+
+    #[test]
     fn roles_follow_from_paths_and_heads() {
         for (path, text, expected) in [
             ("src/lib.rs", "", Some(("rust", FileRole::Source))),
@@ -371,7 +406,7 @@ mod tests {
                 assert_eq!(named.and_then(wb_code::Language::named), Some(language), "{ending}");
             }
         }
-        for (name, endings) in FURTHER_LANGUAGES {
+        for (name, endings) in CUT_BY_LINES {
             for ending in endings {
                 assert!(CodeLanguage::with_ending(ending).is_none(), "{name}: {ending}");
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use wb_encoder::DeviceConfig;
 use wb_pipeline::search::NamedSet;
-use wb_search::{FileRole, LinePattern};
+use wb_search::{FileRole, LinePattern, files::language_named};
 
 /// A project to index.
 #[derive(Debug, Args)]
@@ -78,8 +78,8 @@ pub struct SearchArguments {
     /// Only files of these kinds: source, test, example, declaration, generated, docs, config, other.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub kind: Vec<FileRole>,
-    /// Only files in these languages.
-    #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
+    /// Only files in these languages: rust, py, c++, ...; `text` for prose and settings.
+    #[arg(long, value_name = "LANGUAGE", value_delimiter = ',', value_parser = language_named)]
     pub lang: Vec<String>,
     /// Answers at most [default: 10; all lines, without a question]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]

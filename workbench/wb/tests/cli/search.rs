@@ -144,7 +144,7 @@ fn weights_are_fitted_to_a_set_and_asked_with() {
         assert!(told.contains(&format!("minus {}", if other == "own.json" { "wb search, no model" } else { other })));
         let line = told.lines().rfind(|line| line.starts_with("out: p@1")).unwrap();
         let cells: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(cells[2..], ["+1.000", "[+1.000,", "+1.000]", "1.000", "1/0/0"], "{told}");
+        assert_eq!(cells[2..], ["1.000", "0.000", "+1.000", "[+1.000,", "+1.000]", "1.000", "1/0/0"], "{told}");
     }
     assert!(sandbox.wb(&[&own[..], &["--require", "p@1=0.5"]].concat()).starts_with("exit 1\n"));
     assert!(
