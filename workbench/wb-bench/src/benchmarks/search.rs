@@ -1,6 +1,6 @@
 //! Code search in a repository: what an encoder's vectors are worth in the ranking of `wb search`.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::{
     Result,
     protocols::{
         PlannedProtocol,
-        search::{ASKED, RepositorySearch},
+        search::{ASKED, RepositorySearch, SearchProtocol},
     },
 };
 
@@ -90,11 +90,14 @@ impl Benchmark for SearchConfig {
         set.questions.iter().for_each(|one| _ = fingerprint.text(&one.id).text(&one.text));
         plan.dataset = fingerprint.finish();
         plan.warnings.push("search: the questions are made of their answers, which flatters".to_owned());
-        let asked = RepositorySearch { set, index, documents, questions };
+        let asked = Arc::new(RepositorySearch { set, index, documents, questions });
         for kind in ASKED {
             match asked.count(kind) {
                 0 => plan.skip(kind.id, format!("no question of this kind: {}", kind.needs)),
-                _ => plan.protocols.push(PlannedProtocol::Search(asked.of(kind))),
+                _ => {
+                    let asked = Arc::clone(&asked);
+                    plan.protocols.push(PlannedProtocol::Search(SearchProtocol { kind, asked }));
+                }
             }
         }
         Ok(plan)

@@ -5,6 +5,8 @@
 //! found where a unit has one of its lines, and its documentation was taken out before; a commit where a unit is of one of
 //! the files that it changed; a name where a unit has the line that defines it. Ranks beyond 60 count as not found.
 
+use std::sync::Arc;
+
 use wb_core::{
     Side,
     records::outcome::{ProtocolScore, QueryRank},
@@ -74,21 +76,16 @@ pub struct RepositorySearch {
 /// The questions of one kind.
 #[derive(Debug, Clone)]
 pub struct SearchProtocol {
-    kind: AskedKind,
-    asked: RepositorySearch,
+    /// The kind.
+    pub kind: AskedKind,
+    /// The repository, which all kinds share.
+    pub asked: Arc<RepositorySearch>,
 }
 
 impl RepositorySearch {
     /// Number of questions of a kind.
     pub fn count(&self, kind: AskedKind) -> usize {
         self.set.questions.iter().filter(|one| kind.categories.contains(&one.category.as_str())).count()
-    }
-
-    /// The protocol of a kind.
-    pub fn of(&self, kind: AskedKind) -> SearchProtocol {
-        let mut asked = self.clone();
-        asked.set.questions.retain(|one| kind.categories.contains(&one.category.as_str()));
-        SearchProtocol { kind, asked }
     }
 
     /// Gives units and questions the vectors of a contestant, where it has some.
@@ -136,7 +133,9 @@ impl Protocol for SearchProtocol {
 
     fn measure(&self, scorer: &Scorer<'_>, context: Context) -> Result<ProtocolNumbers> {
         let weights = RankingWeights::shipped()?;
-        let asked = self.asked.clone().with_vectors(scorer, &weights)?;
+        let mut asked = RepositorySearch::clone(&self.asked);
+        asked.set.questions.retain(|one| self.kind.categories.contains(&one.category.as_str()));
+        let asked = asked.with_vectors(scorer, &weights)?;
         let measured = measure(&asked.set, std::slice::from_ref(&asked.index), &weights, scorer.name())?;
         let ranks = ranks(&measured);
         let of_metric = |(metric, worth): (&str, &dyn Fn(u64) -> f64)| {
