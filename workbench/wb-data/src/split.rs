@@ -116,6 +116,16 @@ impl SplitConfig {
         if self.holds_out(pair) { self.drawn(&self.key(pair), seed).0 } else { SplitSide::Train }
     }
 
+    /// The error where nothing can be held out, as no pair is of the data sets that are; none where all are, or nothing is.
+    pub(crate) fn nothing_to_hold_out(&self) -> Option<Error> {
+        let names: Vec<String> = self.datasets.iter().map(|name| format!("`{name}`")).collect();
+        (!names.is_empty() && self.test + self.validation > 0.0).then(|| {
+            let what = format!("no pair is of {}, and `data.split.datasets` holds out no others", names.join(" or "));
+            Error::failed(what)
+                .with_hint("a source without documented functions gives no pairs; `wb data FILE` lists what each gave")
+        })
+    }
+
     /// True for pairs that may be held out. Nothing can be measured on a text without a label: it is for training.
     pub(crate) fn holds_out(&self, pair: &Pair) -> bool {
         !pair.is_text() && is_meant(&self.datasets, pair)
@@ -162,7 +172,13 @@ pub fn family(group: &str) -> &str {
 /// draw. A side that stays empty even so is an error, unless there are only pairs and texts that are not held out.
 pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Split, Option<Gate>)> {
     let keys: Vec<Option<String>> = pairs.iter().map(|pair| config.holds_out(pair).then(|| config.key(pair))).collect();
+    if keys.iter().all(Option::is_none)
+        && let Some(error) = config.nothing_to_hold_out()
+    {
+        return Err(error);
+    }
     let has_others = keys.contains(&None);
+    let n_held_out = keys.iter().flatten().count();
     let mut parts: BTreeMap<&str, (SplitSide, u64)> = BTreeMap::new();
     for key in keys.iter().flatten() {
         parts.entry(key).or_insert_with(|| config.drawn(key, seed));
@@ -183,10 +199,13 @@ pub fn split(pairs: Vec<Pair>, config: &SplitConfig, seed: Seed) -> Result<(Spli
         let may_be_empty = has_others && (parts.is_empty() || part == SplitSide::Train);
         if share > 0.0 && sizes(part) == 0 && !may_be_empty {
             return Err(Error::failed(
-                format!("no group is left for {part:?}: {} groups for {} pairs", parts.len(), pairs.len())
-                    .to_lowercase(),
+                format!("no group is left for {part:?}: {} groups for {n_held_out} pairs", parts.len()).to_lowercase(),
             )
-            .with_hint("`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart"));
+            .with_hint(if config.datasets.is_empty() {
+                "`split: { by: pair }` splits inside groups; `family: off` keeps `a-b` and `a-c` apart"
+            } else {
+                "the data sets of `data.split.datasets` have too few files to hold some out: name others, or none for all"
+            }));
         }
     }
     let sides: Vec<SplitSide> = keys.iter().map(|key| side_of(key.as_deref().and_then(|key| parts.get(key)))).collect();

@@ -144,6 +144,11 @@ impl<'a> FirstGates<'a> {
         if self.held_out.is_empty() {
             return Err(nothing_left(&card.gates));
         }
+        if !self.has_pairs
+            && let Some(error) = self.split.nothing_to_hold_out()
+        {
+            return Err(error);
+        }
         self.train.finish()?;
         let (validation, test, account) = self.held_out.finish();
         for (name, share, pairs) in

@@ -15,9 +15,14 @@ const PLACE: &str = "data.sources.0.code.path";
 ///
 /// If the YAML cannot be read, or what it reads first is no source tree.
 pub(crate) fn with_folders(file: &Path, overrides: &[String]) -> Result<Vec<String>> {
-    let as_value = |given: &String| match Path::new(given).is_dir() && !given.contains('=') {
-        true => of_folder(file, given),
-        false => Ok(given.clone()),
+    let as_value = |given: &String| match (given.contains('='), Path::new(given).is_dir()) {
+        (true, _) => Ok(given.clone()),
+        (false, true) => of_folder(file, given),
+        (false, false) => {
+            let message = "no `=` in it, and no such folder".to_owned();
+            let hint = "write key.path=value, as in train.epochs=1, or a folder for the first source of code";
+            Err(Error::Override { given: given.clone(), message, hint: Some(hint.to_owned()) })
+        }
     };
     overrides.iter().map(as_value).collect()
 }

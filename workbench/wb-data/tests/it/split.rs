@@ -67,8 +67,13 @@ fn data_sets_that_are_not_held_out_are_for_training() {
     // The others move none of those that are.
     let (of_mine, _) = split(made("mine"), &config, Seed(1)).unwrap();
     assert!(!of_mine.test.is_empty() && of_mine.test == of_all.test && of_mine.validation == of_all.validation);
-    // Without any that may be held out there is nothing to measure, as with texts.
-    assert_eq!(split(made("others"), &config, Seed(1)).unwrap().0.train.len(), 200);
+    let error = split(made("others"), &config, Seed(1)).unwrap_err();
+    assert_eq!(error.to_string(), "no pair is of `mine`, and `data.split.datasets` holds out no others");
+    let nothing = SplitConfig { validation: 0.0, test: 0.0, ..config.clone() };
+    assert_eq!(split(made("others"), &nothing, Seed(1)).unwrap().0.train.len(), 200);
+    let error = split(vec![made("mine").swap_remove(0), made("others").swap_remove(1)], &config, Seed(1)).unwrap_err();
+    assert_eq!(error.to_string(), "no group is left for validation: 1 groups for 1 pairs");
+    assert!(error.hint().unwrap().contains("have too few files"), "{error:?}");
 }
 
 #[test]

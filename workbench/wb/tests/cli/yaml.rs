@@ -261,8 +261,8 @@ fn overrides_change_values_and_are_named_where_they_do_not_fit() {
     insta::assert_snapshot!(override_errors(&sandbox, &rows), @r#"
     train.epoch: unknown field `epoch`, expected one of `similarity`, `loss`, `batch`, `mix`, `prompts`, `curriculum`, `negatives`, `refresh`, `optimizer`, `schedule`, `epochs`, `max_steps`, `clip_norm`, `gradient_checkpointing`, `precision`, `objectives`, `dropout`, `token_dropout`, `ema`, `validate`, `keep`, `interpolate`
       hint: did you mean `epochs`?
-    no `=` in it
-      hint: write key.path=value, as in train.epochs=1
+    no `=` in it, and no such folder
+      hint: write key.path=value, as in train.epochs=1, or a folder for the first source of code
     train.epochs: got string "many", expected a whole number from 0
     its value is not YAML: did not find expected ',' or ']' at line 2 column 1, while parsing a flow sequence
     no position 3 in a list of 1, the first is 0
