@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wb_bench::benchmarks::SEARCH;
+use wb_bench::BenchmarkConfig;
 use wb_core::quantities;
 use wb_encoder::Precision;
 use wb_retrieval::mining::{MiningRetriever, RescoreConfig};
@@ -74,7 +74,7 @@ pub fn print(
         let card = entry.benchmark.benchmark().card();
         let sources: Vec<String> = entry.sources.iter().map(|source| source.name()).collect();
         let place = match (&entry.dataset, sources.is_empty()) {
-            (None, true) if card.name == SEARCH => {
+            (None, true) if matches!(entry.benchmark, BenchmarkConfig::Search(_)) => {
                 let tree = experiment.data.as_ref().and_then(|data| data.repository().ok());
                 let path = tree.and_then(|(tree, _)| tree.path.clone()).unwrap_or_default();
                 format!(" on files of {path} that are not trained on")

@@ -282,6 +282,11 @@ const DOCS: [&str; 6] = ["md", "mdx", "rst", "txt", "adoc", "org"];
 const CONFIG: [&str; 12] =
     ["toml", "yaml", "yml", "json", "ini", "cfg", "conf", "xml", "properties", "proto", "graphql", "tf"];
 
+/// The language without a grammar that files with an ending are in.
+fn cut_by_lines(ending: &str) -> Option<&'static str> {
+    CUT_BY_LINES.iter().find(|(_, endings)| endings.contains(&ending)).map(|(name, _)| *name)
+}
+
 /// The language that is meant by a name, an ending or what people write for it, as files have it: `py` is `python`.
 ///
 /// # Errors
@@ -289,8 +294,7 @@ const CONFIG: [&str; 12] =
 /// If it is none that files have.
 pub fn language_named(text: &str) -> std::result::Result<String, String> {
     let name = wb_code::canonical_name(text);
-    let by_ending = CUT_BY_LINES.iter().find(|(_, endings)| endings.contains(&name.as_str()));
-    let name = by_ending.map_or(name, |(language, _)| (*language).to_owned());
+    let name = cut_by_lines(&name).map_or(name, str::to_owned);
     let known = || {
         let of_code = CodeLanguage::all().map(|language| language.name);
         of_code.chain(CUT_BY_LINES.iter().map(|(name, _)| *name)).chain(["text"])
@@ -315,8 +319,7 @@ pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRo
             _ => None,
         };
     };
-    let further = || CUT_BY_LINES.iter().find(|(_, endings)| endings.contains(&ending)).map(|(name, _)| *name);
-    let code = CodeLanguage::with_ending(ending).map(|language| language.name).or_else(further);
+    let code = CodeLanguage::with_ending(ending).map(|language| language.name).or_else(|| cut_by_lines(ending));
     let Some(language) = code else {
         let prose = DOCS.contains(&ending).then_some(("text", FileRole::Docs));
         return prose.or_else(|| CONFIG.contains(&ending).then_some(("text", FileRole::Config)));

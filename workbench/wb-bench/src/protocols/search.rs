@@ -5,7 +5,7 @@
 //! found where a unit has one of its lines, and its documentation was taken out before; a commit where a unit is of one of
 //! the files that it changed; a name where a unit has the line that defines it. Ranks beyond 60 count as not found.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use wb_core::{
     Side,
@@ -70,7 +70,7 @@ pub struct RepositorySearch {
     /// Units whose texts could be read, by position, with the number of their text.
     pub documents: Vec<(usize, u32)>,
     /// Texts of the questions with their numbers.
-    pub questions: Vec<(String, u32)>,
+    pub questions: HashMap<String, u32>,
 }
 
 /// The questions of one kind.
@@ -102,20 +102,18 @@ impl RepositorySearch {
         };
         let queries = embedded.side(Side::Query).clone().normalized();
         let documents = embedded.side(Side::Document).clone().normalized();
-        let dim = documents.of(0).ncols();
+        let dim = documents.dim();
         let (opens, fingerprint) = (scorer.name().to_owned(), scorer.fingerprint().clone());
         let made_by = VectorEncoder { opens, fingerprint, dim, stamp: String::new() };
         let mut vectors = UnitVectors::empty(made_by);
         for (unit, text) in &self.documents {
-            let vector: Vec<f32> = documents.of(*text as usize).iter().copied().collect();
-            vectors.push(self.index.units()[*unit].key, &vector);
+            vectors.push(self.index.units()[*unit].key, &documents.row(*text as usize).to_vec());
         }
         self.index.set_vectors(vectors);
-        let questions = std::mem::take(&mut self.questions);
         let of_text = |text: &str| {
-            let number = questions.iter().find(|(known, _)| known == text).map(|(_, number)| *number as usize);
+            let number = self.questions.get(text);
             let number = number.ok_or_else(|| Error::data("search", format!("{text:?} was not embedded")))?;
-            Ok(queries.of(number).iter().copied().collect())
+            Ok(queries.row(*number as usize).to_vec())
         };
         self.set.set_vectors(&of_text, weights)?;
         Ok(self)

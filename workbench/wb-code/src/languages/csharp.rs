@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Role, child_of_kind, slashes_kind},
+    language::{DocKind, LanguageRules, Role, child_of_kind, function, function_of, slashes_kind},
 };
 use crate::{labels::Typing, prose::Markup};
 
@@ -28,9 +28,11 @@ impl LanguageRules for CSharp {
             "method_declaration"
             | "constructor_declaration"
             | "destructor_declaration"
-            | "local_function_statement" => function(node, node.child_by_field_name("name")),
-            "operator_declaration" => function(node, node.child_by_field_name("operator")),
-            "conversion_operator_declaration" => function(node, node.child_by_field_name("type")),
+            | "local_function_statement" => function_of(node),
+            "operator_declaration" => function(node.child_by_field_name("operator"), node.child_by_field_name("body")),
+            "conversion_operator_declaration" => {
+                function(node.child_by_field_name("type"), node.child_by_field_name("body"))
+            }
             "property_declaration" => property(node, node.child_by_field_name("name")),
             "indexer_declaration" => property(node, child_of_kind(node, "this")),
             "comment" => Role::Comment,
@@ -48,13 +50,6 @@ impl LanguageRules for CSharp {
 
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
-    }
-}
-
-fn function<'tree>(node: Node<'tree>, name: Option<Node<'tree>>) -> Role<'tree> {
-    match node.child_by_field_name("body") {
-        Some(body) => Role::Function { name, body },
-        None => Role::Declaration,
     }
 }
 

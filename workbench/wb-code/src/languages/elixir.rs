@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{Clause, DocKind, LanguageRules, Placement, Role, child_of_kind},
+    language::{Clause, DocKind, LanguageRules, Placement, Role, child_of_kind, function},
 };
 use crate::{documented::layout::dedent, prose::Markup};
 
@@ -74,10 +74,7 @@ const DEFINING: [&str; 6] = ["def", "defp", "defmacro", "defmacrop", "defguard",
 /// The role of `def f(x) do … end` and what else is a call in this grammar.
 fn called<'tree>(node: Node<'tree>, source: &str) -> Option<Role<'tree>> {
     if let Some((head, body)) = definition(node, source) {
-        return Some(match body {
-            Some(body) => Role::Function { name: Some(name(head)), body },
-            None => Role::Declaration,
-        });
+        return Some(function(Some(name(head)), body));
     }
     match target(node, source)? {
         "defdelegate" => Some(Role::Declaration),

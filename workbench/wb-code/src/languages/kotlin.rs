@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{Clause, LanguageRules, Role, child_of_kind},
+    language::{Clause, LanguageRules, Role, child_of_kind, function},
 };
 use crate::labels::Typing;
 
@@ -21,9 +21,9 @@ impl LanguageRules for Kotlin {
 
     fn role<'tree>(&self, node: Node<'tree>, _source: &str) -> Role<'tree> {
         match node.kind() {
-            "function_declaration" => function(child_of_kind(node, "function_body"), name(node)),
+            "function_declaration" => function(name(node), child_of_kind(node, "function_body")),
             // The braces of a constructor have no node of their own.
-            "secondary_constructor" => function(child_of_kind(node, "{"), child_of_kind(node, "constructor")),
+            "secondary_constructor" => function(child_of_kind(node, "constructor"), child_of_kind(node, "{")),
             "property_declaration" => property(node).unwrap_or(Role::Other),
             "getter" | "setter" => accessor(node).unwrap_or(Role::Other),
             "multiline_comment" | "line_comment" => Role::Comment,
@@ -53,13 +53,6 @@ impl LanguageRules for Kotlin {
 /// The name of a function or a variable.
 fn name(node: Node<'_>) -> Option<Node<'_>> {
     child_of_kind(node, "simple_identifier")
-}
-
-fn function<'tree>(body: Option<Node<'tree>>, name: Option<Node<'tree>>) -> Role<'tree> {
-    match body {
-        Some(body) => Role::Function { name, body },
-        None => Role::Declaration,
-    }
 }
 
 /// `val size: Int get() = items.size` on one line.

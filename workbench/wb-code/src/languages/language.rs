@@ -140,10 +140,20 @@ pub(crate) enum DocKind {
 
 /// A function role out of the fields `name` and `body`.
 pub(crate) fn function_of<'tree>(node: Node<'tree>) -> Role<'tree> {
-    match node.child_by_field_name("body") {
-        Some(body) => Role::Function { name: node.child_by_field_name("name"), body },
+    function(node.child_by_field_name("name"), node.child_by_field_name("body"))
+}
+
+/// A function with a body, else a declaration.
+pub(crate) fn function<'tree>(name: Option<Node<'tree>>, body: Option<Node<'tree>>) -> Role<'tree> {
+    match body {
+        Some(body) => Role::Function { name, body },
         None => Role::Declaration,
     }
+}
+
+/// True where a line begins with one of some words, white space aside.
+pub(super) fn begins_with_any(line: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| line.trim_start().starts_with(word))
 }
 
 /// Documentation in the manner of `///` lines and `/** … */` blocks.

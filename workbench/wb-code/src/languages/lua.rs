@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Role},
+    language::{DocKind, LanguageRules, Role, begins_with_any},
 };
 use crate::documented::layout::dedent;
 
@@ -51,9 +51,7 @@ impl LanguageRules for Lua {
     }
 
     fn is_directive(&self, line: &str) -> bool {
-        const TOOLS: [&str; 6] = ["luacheck:", "stylua:", "selene:", "@diagnostic", "vim:", "-*-"];
-        let line = line.trim_start();
-        TOOLS.iter().any(|tool| line.starts_with(tool))
+        begins_with_any(line, &["luacheck:", "stylua:", "selene:", "@diagnostic", "vim:", "-*-"])
     }
 }
 

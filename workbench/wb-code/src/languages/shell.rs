@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Role, function_of},
+    language::{DocKind, LanguageRules, Role, begins_with_any, function_of},
 };
 use crate::prose::Markup;
 
@@ -36,8 +36,6 @@ impl LanguageRules for Shell {
     }
 
     fn is_directive(&self, line: &str) -> bool {
-        const TOOLS: [&str; 6] = ["shellcheck ", "shfmt:", "vim:", "-*-", "bashate:", "kcov-"];
-        let line = line.trim_start();
-        TOOLS.iter().any(|tool| line.starts_with(tool))
+        begins_with_any(line, &["shellcheck ", "shfmt:", "vim:", "-*-", "bashate:", "kcov-"])
     }
 }

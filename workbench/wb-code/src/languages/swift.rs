@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{
     Grammar,
-    language::{DocKind, LanguageRules, Role, child_of_kind, slashes_kind},
+    language::{DocKind, LanguageRules, Role, begins_with_any, child_of_kind, function, slashes_kind},
 };
 use crate::{labels::Typing, prose::Markup};
 
@@ -27,10 +27,10 @@ impl LanguageRules for Swift {
         let name = || node.child_by_field_name("name");
         let body = || node.child_by_field_name("body");
         match node.kind() {
-            "function_declaration" | "init_declaration" => function(body(), name()),
-            "deinit_declaration" => function(body(), child_of_kind(node, "deinit")),
+            "function_declaration" | "init_declaration" => function(name(), body()),
+            "deinit_declaration" => function(child_of_kind(node, "deinit"), body()),
             "subscript_declaration" => {
-                function(child_of_kind(node, "computed_property"), child_of_kind(node, "subscript"))
+                function(child_of_kind(node, "subscript"), child_of_kind(node, "computed_property"))
             }
             "property_declaration" => match node.child_by_field_name("computed_value") {
                 Some(body) => Role::Function { name: name(), body },
@@ -51,18 +51,11 @@ impl LanguageRules for Swift {
     }
 
     fn is_directive(&self, line: &str) -> bool {
-        line.trim_start().starts_with("swiftlint:") || line.trim_start().starts_with("swiftformat:")
+        begins_with_any(line, &["swiftlint:", "swiftformat:"])
     }
 
     fn typings(&self) -> &'static [Typing] {
         TYPINGS
-    }
-}
-
-fn function<'tree>(body: Option<Node<'tree>>, name: Option<Node<'tree>>) -> Role<'tree> {
-    match body {
-        Some(body) => Role::Function { name, body },
-        None => Role::Declaration,
     }
 }
 

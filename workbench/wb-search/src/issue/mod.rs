@@ -196,8 +196,9 @@ impl CodeIndex {
         weights: &RankingWeights,
         fused: &mut HashMap<usize, (f32, Signals)>,
     ) -> Result<()> {
-        let found = self.candidates(question, weights, BROUGHT)?;
+        let context = &weights.context;
         let weights = weights.of(question, self)?;
+        let found = self.candidates(question, weights, context, BROUGHT)?;
         let best = found.iter().map(|(_, signals)| signals.score(weights)).fold(f32::MIN_POSITIVE, f32::max);
         for (unit, signals) in found {
             let share = weight * signals.score(weights) / best;

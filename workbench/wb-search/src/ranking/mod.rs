@@ -13,7 +13,7 @@ pub use signals::Signals;
 pub use weights::{IntentWeights, RankingWeights, RoleWeights, SignalWeights};
 
 use crate::{
-    CodeIndex, Result,
+    CodeIndex, ContextWeights, Result,
     index::{IndexedUnit, UnitNames},
 };
 
@@ -41,8 +41,9 @@ pub struct FoundUnit {
 impl CodeIndex {
     /// The best `n` units for a question, best first. Equal scores are in the order of paths and lines.
     pub fn search(&self, question: &SearchQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
-        let candidates = self.candidates(question, weights, LOOKED_AT.max(n.saturating_mul(4)))?;
+        let context = &weights.context;
         let weights = weights.of(question, self)?;
+        let candidates = self.candidates(question, weights, context, LOOKED_AT.max(n.saturating_mul(4)))?;
         let scored = candidates.into_iter().map(|(unit, signals)| (unit, signals.score(weights), signals)).collect();
         Ok(self.best(scored, weights.again, n))
     }
@@ -72,10 +73,11 @@ impl CodeIndex {
     pub(crate) fn candidates(
         &self,
         question: &SearchQuestion,
-        weights: &RankingWeights,
+        weights: &SignalWeights,
+        context: &ContextWeights,
         most: usize,
     ) -> Result<Vec<(usize, Signals)>> {
-        signals::candidates(self, question, weights.of(question, self)?, &weights.context, most)
+        signals::candidates(self, question, weights, context, most)
     }
 
     fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
