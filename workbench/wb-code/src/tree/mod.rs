@@ -49,19 +49,31 @@ pub fn read_tree(config: &TreeConfig, progress: &mut dyn FnMut(Progress)) -> Res
 
 /// The files of a tree, the group of each, and the fingerprint of all that are listed.
 fn listed(config: &TreeConfig) -> Result<(Listing, Groups, Fingerprint)> {
-    let mut listing = Listing::of(config)?;
-    if listing.files.is_empty() && listing.skipped.is_empty() && !config.optional {
-        let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
-        let what = format!("{} has no source file in {}", listing.root.display(), languages.join(", "));
-        return Err(Error::failed(what).with_hint("set `languages:` to those of the tree"));
-    }
+    let mut listing = not_empty(config)?;
     let fingerprint = listing.fingerprint(config);
     let groups = Groups::of(&mut listing, config);
     Ok((listing, groups, fingerprint))
 }
 
+/// The files of a tree.
+///
+/// # Errors
+/// A folder that is not there or cannot be listed; one without a source file, unless it is optional.
+fn not_empty(config: &TreeConfig) -> Result<Listing> {
+    let listing = Listing::of(config)?;
+    if listing.files.is_empty() && listing.skipped.is_empty() && !config.optional {
+        let languages: Vec<&str> = listing.languages.iter().map(|language| language.name()).collect();
+        let what = format!("{} has no source file in {}", listing.root.display(), languages.join(", "));
+        return Err(Error::failed(what).with_hint("name a folder of sources, or set `languages:` to those of the tree"));
+    }
+    Ok(listing)
+}
+
 /// Changes whenever a file of the tree in question is added, removed, resized or touched; reads no file.
+///
+/// # Errors
+/// Those of [`read_tree`], so that a tree without a source file is told before anything is read.
 pub fn tree_fingerprint(config: &TreeConfig) -> Result<Fingerprint> {
     config.validate("tree")?;
-    Ok(Listing::of(config)?.fingerprint(config))
+    Ok(not_empty(config)?.fingerprint(config))
 }

@@ -212,6 +212,7 @@ fn wrong_trees_and_values_are_refused() {
     let error = read_tree(&config(&folder), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("has no source file in rust, python"), "{error}");
     assert!(error.hint().is_some());
+    assert_eq!(tree_fingerprint(&config(&folder)).unwrap_err().to_string(), error.to_string());
     let nowhere = TreeConfig { path: Some("no/such/folder".to_owned()), ..TreeConfig::default() };
     let error = tree_fingerprint(&nowhere).unwrap_err();
     assert_eq!(error.to_string(), "no/such/folder is not a folder, expected a tree of source files");

@@ -92,7 +92,7 @@ fn nothing_left_to_train_on_is_an_error_that_says_what_took_it() {
     err:   hint: loosen the gate that took most, for example `filter: { min_positive_chars: 20 }`
     err: error: cannot read code code
     err:   cause: code has no source file in go
-    err:   hint: set `languages:` to those of the tree
+    err:   hint: name a folder of sources, or set `languages:` to those of the tree
     ");
     insta::assert_snapshot!(sandbox.wb(&["run", "tiny.yaml", "train.batch.pairs=1000"]), @r"
     exit 2

@@ -42,3 +42,16 @@ fn a_repository_is_trained_on_and_its_other_files_are_asked_for() {
     let found = sandbox.wb(&["search", "closes the ledger", "--project", "repo", "--index", "index"]);
     assert!(found.contains("src/ledger.rs"), "{found}");
 }
+
+#[test]
+fn a_folder_without_sources_is_told_before_anything_is_called_fine() {
+    let sandbox = Sandbox::new();
+    let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+    sandbox.write(RECIPE, fs::read(configs.join(RECIPE)).unwrap());
+    sandbox.golden_encoder("tiny-bert", "teacher");
+    sandbox.write("notes/readme.md", "No code.");
+    let teacher = "encoder.model={static_embedding: {from: teacher, dim: 8}}";
+    let told = sandbox.wb(&["check", RECIPE, teacher, "notes"]);
+    has(&told, &["exit 2", "notes has no source file in rust, python", "hint: name a folder of sources"]);
+    assert!(!told.contains("fine"), "{told}");
+}
