@@ -252,6 +252,13 @@ impl<'t> Scorer<'t> {
         (embedded.interaction == Interaction::InnerProduct).then_some(embedded)
     }
 
+    /// The vectors of all queries and all documents, one or several a text, where the contestant is an encoder and nothing
+    /// else.
+    pub fn embeddings(&self) -> Option<[&Embeddings; 2]> {
+        let embedded = self.embedded.as_deref().filter(|_| self.bm25.is_none())?;
+        Some([&embedded.queries, &embedded.documents])
+    }
+
     /// The token vectors of all queries and all documents, where the contestant is an encoder of one vector a token.
     pub fn token_vectors(&self) -> Option<(&Embeddings, &Embeddings)> {
         let embedded = self.embedded.as_deref()?;

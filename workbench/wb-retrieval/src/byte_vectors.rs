@@ -8,6 +8,8 @@ use crate::MappedBytes;
 
 /// Vectors that one thread takes at a time.
 const TOGETHER: usize = 4096;
+/// Texts of several vectors that one thread takes at a time.
+const TEXTS_TOGETHER: usize = 64;
 
 /// Vectors of `dim` numbers, one byte each: number `i` is `code[i] * scale`. A quarter of the memory of 32 bits; for
 /// vectors of length 1 and 256 numbers, an inner product is wrong by about .001 (the root of the mean square).
@@ -99,6 +101,40 @@ impl ByteVectors {
         &self.scales
     }
 
+    /// MaxSim of a query with texts of several vectors each, `[texts]`, as a mean: the greatest inner product of each of the
+    /// query's vectors (`[n * dim]`) with one of the text's, summed and divided by `n`. Text `i` has the vectors up to
+    /// `ends[i]`; one without any has 0. Rounding is that of [`ByteVectors::scores`], and so are threads and machines.
+    ///
+    /// # Panics
+    /// When the query is no vectors of this length, or the ends are not ascending up to the number of vectors.
+    pub fn mean_max_sims(&self, query: &[f32], ends: &[u32]) -> Vec<f32> {
+        let dim = self.dim.max(1);
+        assert_eq!(query.len() % dim, 0, "dimensions of a query");
+        assert_eq!(ends.last().copied().unwrap_or_default() as usize, self.len(), "the end of the last text");
+        let query: Vec<(Vec<i16>, f32)> = query.chunks_exact(dim).map(in_steps).collect();
+        let share = 1.0 / query.len().max(1) as f32;
+        let codes = self.codes();
+        let of_text = |text: usize| {
+            let first = text.checked_sub(1).map_or(0, |before| ends[before] as usize);
+            let rows = first..ends[text] as usize;
+            let (codes, scales) = (&codes[rows.start * dim..rows.end * dim], &self.scales[rows]);
+            let best = |(numbers, step): &(Vec<i16>, f32)| {
+                let rows = codes.chunks_exact(dim).zip(scales);
+                rows.map(|(codes, scale)| product(numbers, codes) as f32 * step * scale).fold(f32::MIN, f32::max)
+            };
+            if scales.is_empty() { 0.0 } else { query.iter().map(best).sum::<f32>() * share }
+        };
+        let mut sims = vec![0.0; ends.len()];
+        sims.par_chunks_mut(TEXTS_TOGETHER).enumerate().for_each(|(chunk, sims)| {
+            simd::dispatched(
+                Arch::new(),
+                #[inline(always)]
+                || sims.iter_mut().zip(chunk * TEXTS_TOGETHER..).for_each(|(sim, text)| *sim = of_text(text)),
+            );
+        });
+        sims
+    }
+
     /// Inner products of a query with every vector, `[len]`, the query rounded to 16 bits a number (fewer beyond 512 numbers,
     /// 13 for 4,096); the same bits on every machine and with any number of threads.
     ///
@@ -161,6 +197,19 @@ mod tests {
         again.push_from(&vectors, 1);
         again.push_from(&vectors, 0);
         assert_eq!(again.scores(&[1.0, 2.0, 3.0]), [scores[1], scores[0]]);
+    }
+
+    #[test]
+    fn texts_of_several_vectors_are_scored_by_their_best() {
+        let mut vectors = ByteVectors::empty(2);
+        [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8]].iter().for_each(|vector| vectors.push(vector));
+        // The first text has two vectors, the second none, the third two.
+        let sims = vectors.mean_max_sims(&[1.0, 0.0, 0.0, -1.0], &[2, 2, 4]);
+        // Greatest products 1 and 0; .6 and 0.
+        assert!((sims[0] - 0.5).abs() < 1e-4 && sims[1] == 0.0 && (sims[2] - 0.3).abs() < 2e-3, "{sims:?}");
+        let one_each = vectors.mean_max_sims(&[0.3, 0.4], &[1, 2, 3, 4]);
+        assert_eq!(one_each, vectors.scores(&[0.3, 0.4]));
+        assert_eq!(ByteVectors::empty(2).mean_max_sims(&[1.0, 0.0], &[0, 0]), [0.0; 2]);
     }
 
     #[test]

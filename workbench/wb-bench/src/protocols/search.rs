@@ -8,13 +8,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use wb_core::{
-    Side,
     records::outcome::{ProtocolScore, QueryRank},
     statistics::mean,
 };
 use wb_search::{
     CodeIndex, RankingWeights, UnitVectors, VectorEncoder,
     sets::{LoadedSet, Measured, QuestionValues, measure},
+    vectors::of_text,
 };
 
 use super::protocol::{Context, Protocol, ProtocolNumbers};
@@ -90,30 +90,29 @@ impl RepositorySearch {
 
     /// Gives units and questions the vectors of a contestant, where it has some.
     fn with_vectors(mut self, scorer: &Scorer<'_>, weights: &RankingWeights) -> Result<Self> {
-        let Some(embedded) = scorer.vectors() else {
+        let Some([queries, documents]) = scorer.embeddings() else {
             return match scorer.floor().is_some() {
                 true => Ok(self),
                 false => Err(Error::failed(format!(
-                    "{} cannot be measured by `search`, which takes encoders of one vector a text, and bm25 for words alone",
+                    "{} cannot be measured by `search`, which takes encoders, and bm25 for words alone",
                     scorer.name()
                 ))
                 .with_hint("bench.contestants=[bm25, untrained, trained]")),
             };
         };
-        let queries = embedded.side(Side::Query).clone().normalized();
-        let documents = embedded.side(Side::Document).clone().normalized();
+        let (queries, documents) = (queries.clone().normalized(), documents.clone().normalized());
         let dim = documents.dim();
         let (opens, fingerprint) = (scorer.name().to_owned(), scorer.fingerprint().clone());
         let made_by = VectorEncoder { opens, fingerprint, dim, stamp: String::new() };
         let mut vectors = UnitVectors::empty(made_by);
         for (unit, text) in &self.documents {
-            vectors.push(self.index.units()[*unit].key, &documents.row(*text as usize).to_vec());
+            vectors.push(self.index.units()[*unit].key, &of_text(&documents, *text as usize));
         }
         self.index.set_vectors(vectors);
         let of_text = |text: &str| {
             let number = self.questions.get(text);
             let number = number.ok_or_else(|| Error::data("search", format!("{text:?} was not embedded")))?;
-            Ok(queries.row(*number as usize).to_vec())
+            Ok(of_text(&queries, *number as usize))
         };
         self.set.set_vectors(&of_text, weights)?;
         Ok(self)

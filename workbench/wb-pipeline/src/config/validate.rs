@@ -33,8 +33,8 @@ impl Experiment {
         let is_search = |entry: &&BenchEntry| matches!(entry.benchmark, BenchmarkConfig::Search(_));
         let Some(entry) = self.bench.benchmarks.iter().find(is_search) else { return Ok(()) };
         let Some(encoder) = &self.encoder else { return Ok(()) };
-        if encoder.late_interaction.is_some() || encoder.cross_encoder.is_some() {
-            let message = "has `search`, whose ranking takes encoders of one vector a text";
+        if encoder.cross_encoder.is_some() {
+            let message = "has `search`, whose ranking takes vectors, and a cross-encoder gives none";
             return Err(Error::value("bench.benchmarks", message).with_hint("measure on `pairs`"));
         }
         match (&entry.dataset, &self.data) {

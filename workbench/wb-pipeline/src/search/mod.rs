@@ -61,7 +61,8 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
     }
     if let (Some(embedded), Some(vectors)) = (embedded, index.vectors()) {
         let encoder = vectors.encoder();
-        output::note(format!("{embedded} texts embedded now, by {} ({} numbers each)", encoder.opens, encoder.dim));
+        let (all, dim) = (vectors.n_vectors(), encoder.dim);
+        output::note(format!("{embedded} texts embedded now, by {} ({all} vectors of {dim} numbers)", encoder.opens));
     }
     output::note(format!("kept in {}", place.file.display()));
     Ok(())

@@ -27,7 +27,8 @@ pub struct SearchQuestion {
     intent: Intent,
     /// Words with their counts, in the order in which they first stand there.
     words: Vec<(String, f32)>,
-    /// The question's vector, of length 1; empty where no encoder is asked.
+    /// The question's vector, of length 1, or with late interaction its tokens' one after the other; empty where no encoder
+    /// is asked.
     pub vector: Vec<f32>,
     /// Answers are in files below this path, with `/`; in all, where it is empty.
     pub below: String,

@@ -24,7 +24,7 @@ pub struct Signals {
     pub definition: f32,
     /// BM25 of the file's other good units, as a share of the best file's.
     pub coherence: f32,
-    /// Cosine of the question's vector and the unit's, from 0 for the mean of all to 1 for the best.
+    /// Similarity of the question's vectors and the unit's, from 0 for the mean of all to 1 for the best.
     pub meaning: f32,
     /// Meaning of the file's five best units, as a share of the best file's.
     pub theme: f32,
@@ -153,12 +153,12 @@ pub(super) fn candidates(
 fn meanings(index: &CodeIndex, question: &SearchQuestion) -> Vec<f32> {
     let n = index.units().len();
     let Some(vectors) = index.vectors().filter(|_| !question.vector.is_empty()) else { return vec![0.0; n] };
-    let mut cosines = vectors.cosines(&question.vector);
-    let mean = (cosines.iter().map(|cosine| f64::from(*cosine)).sum::<f64>() / n.max(1) as f64) as f32;
-    let best = cosines.iter().copied().fold(f32::MIN, f32::max);
+    let mut similarities = vectors.similarities(&question.vector);
+    let mean = (similarities.iter().map(|one| f64::from(*one)).sum::<f64>() / n.max(1) as f64) as f32;
+    let best = similarities.iter().copied().fold(f32::MIN, f32::max);
     let range = (best - mean).max(f32::MIN_POSITIVE);
-    cosines.iter_mut().for_each(|cosine| *cosine = ((*cosine - mean) / range).max(0.0));
-    cosines
+    similarities.iter_mut().for_each(|one| *one = ((*one - mean) / range).max(0.0));
+    similarities
 }
 
 /// Share of the question that a name spells, times the share of the name that the question spells.

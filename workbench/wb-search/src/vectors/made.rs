@@ -2,18 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use wb_core::{Encoder, Progress, Side};
+use wb_core::{Encoder, Interaction, Progress, Side};
 
-use super::{UnitKey, UnitVectors, VectorStore};
+use super::{UnitKey, UnitVectors, VectorStore, of_text};
 use crate::{CodeIndex, Error, Result, files::named};
 
 /// Units that are embedded before their vectors are kept: what a killed process loses at most.
 const TOGETHER: usize = 2048;
+/// The same with one vector a token, which are a hundred times as many.
+const TOGETHER_BY_TOKEN: usize = 256;
 
 /// Vectors of all units of an index in their order. What `known` or the store has is taken, the rest is embedded and kept
 /// in the store as it comes; the number of embedded texts is told beside.
 ///
-/// A unit whose file has changed since it was indexed has a vector of zeros: the next update embeds it.
+/// A unit whose file has changed since it was indexed has none: the next update embeds it.
 pub fn embed(
     index: &CodeIndex,
     known: Option<&UnitVectors>,
@@ -41,15 +43,19 @@ pub fn embed(
     // The first of the units that have the same text.
     let missing: Vec<usize> = (0..index.units().len()).filter(|at| seen.insert(index.units()[*at].key)).collect();
     let mut done = 0;
-    for units in missing.chunks(TOGETHER) {
+    let together = match encoder.interaction() {
+        Interaction::InnerProduct => TOGETHER,
+        Interaction::MaxSim => TOGETHER_BY_TOKEN,
+    };
+    for units in missing.chunks(together) {
         let texts = texts(index, units);
         let (units, texts): (Vec<usize>, Vec<&str>) = texts.iter().map(|(unit, text)| (*unit, text.as_str())).unzip();
         let told =
             &mut |now: Progress| progress(Progress::new("embedding units", done + now.done as usize, missing.len()));
-        let vectors = encoder.encode_single_vector(&texts, Side::Document, told).map_err(failed)?.normalized();
+        let vectors = encoder.encode(&texts, Side::Document, told).map_err(failed)?.normalized();
         let mut made = UnitVectors::empty(store.encoder().clone());
         for (row, unit) in units.iter().enumerate() {
-            made.push(index.units()[*unit].key, &vectors.row(row).to_vec());
+            made.push(index.units()[*unit].key, &of_text(&vectors, row));
         }
         store.keep(&made)?;
         (0..made.len()).for_each(|at| all.push_from(&made, at));

@@ -6,7 +6,7 @@ mod store;
 use std::{collections::HashMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Encoder, Side, atomic, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Side, atomic, fingerprint::Fingerprint};
 use wb_retrieval::ByteVectors;
 
 pub use made::{embed, texts};
@@ -17,7 +17,7 @@ use crate::{
     bytes::{Magic, Reader, Sealed, Writer, damaged},
 };
 
-const MAGIC: Magic = *b"wbvecs\x00\x01";
+const MAGIC: Magic = *b"wbvecs\x00\x02";
 
 /// The key of a unit's text.
 pub type UnitKey = [u64; 2];
@@ -43,11 +43,13 @@ impl VectorEncoder {
     }
 }
 
-/// Vectors of texts of units, of length 1, or 0 where a text had none.
+/// Vectors of texts of units, of length 1: one a text, or with late interaction one a token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitVectors {
     encoder: VectorEncoder,
     keys: Vec<UnitKey>,
+    /// Number of vectors up to the end of each text's.
+    ends: Vec<u32>,
     vectors: ByteVectors,
 }
 
@@ -55,7 +57,7 @@ impl UnitVectors {
     /// None yet.
     pub fn empty(encoder: VectorEncoder) -> Self {
         let vectors = ByteVectors::empty(encoder.dim);
-        Self { encoder, keys: Vec::new(), vectors }
+        Self { encoder, keys: Vec::new(), ends: Vec::new(), vectors }
     }
 
     /// The encoder that made them.
@@ -63,9 +65,14 @@ impl UnitVectors {
         &self.encoder
     }
 
-    /// Number of vectors.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         self.keys.len()
+    }
+
+    /// Number of vectors: one a text, or with late interaction one a token.
+    pub fn n_vectors(&self) -> usize {
+        self.vectors.len()
     }
 
     /// True where there are none.
@@ -73,24 +80,36 @@ impl UnitVectors {
         self.keys.is_empty()
     }
 
-    /// Cosines of a question's vector with every text's, in their order; zeros where its length is another.
-    pub(crate) fn cosines(&self, question: &[f32]) -> Vec<f32> {
-        if question.len() == self.vectors.dim() { self.vectors.scores(question) } else { vec![0.0; self.len()] }
+    /// Similarities of a question's vectors to every text's, in their order: the cosine, or the mean over the question's
+    /// vectors of the greatest cosine with one of the text's. Zeros where the vectors are of another length.
+    pub(crate) fn similarities(&self, question: &[f32]) -> Vec<f32> {
+        let dim = self.vectors.dim();
+        match question.len() {
+            n if n == dim && self.vectors.len() == self.len() => self.vectors.scores(question),
+            n if n > 0 && dim > 0 && n % dim == 0 => self.vectors.mean_max_sims(question, &self.ends),
+            _ => vec![0.0; self.len()],
+        }
     }
 
     pub(crate) fn keys(&self) -> &[UnitKey] {
         &self.keys
     }
 
-    /// Adds a text's vector, of length 1.
-    pub fn push(&mut self, key: UnitKey, vector: &[f32]) {
-        self.keys.push(key);
-        self.vectors.push(vector);
+    /// Adds a text's vectors, of length 1, one after the other.
+    pub fn push(&mut self, key: UnitKey, vectors: &[f32]) {
+        vectors.chunks_exact(self.encoder.dim.max(1)).for_each(|vector| self.vectors.push(vector));
+        self.end(key);
     }
 
     fn push_from(&mut self, others: &Self, at: usize) {
-        self.keys.push(others.keys[at]);
-        self.vectors.push_from(&others.vectors, at);
+        let first = at.checked_sub(1).map_or(0, |before| others.ends[before]);
+        (first..others.ends[at]).for_each(|vector| self.vectors.push_from(&others.vectors, vector as usize));
+        self.end(others.keys[at]);
+    }
+
+    fn end(&mut self, key: UnitKey) {
+        self.keys.push(key);
+        self.ends.push(self.vectors.len() as u32);
     }
 
     /// The place of each text.
@@ -98,7 +117,7 @@ impl UnitVectors {
         self.keys.iter().zip(0..).map(|(key, at)| (*key, at)).collect()
     }
 
-    /// The vectors of an index's units in their order, as far as they are here, zeros for the others; and the positions of
+    /// The vectors of an index's units in their order, as far as they are here, none for the others; and the positions of
     /// those units.
     pub(crate) fn ordered(self, index: &CodeIndex) -> (Self, Vec<usize>) {
         let units = index.units();
@@ -107,12 +126,11 @@ impl UnitVectors {
         }
         let places = self.places();
         let (mut ordered, mut missing) = (Self::empty(self.encoder.clone()), Vec::new());
-        let zeros = vec![0.0; self.encoder.dim];
         for (unit, at) in units.iter().zip(0..) {
             match places.get(&unit.key) {
                 Some(place) => ordered.push_from(&self, *place),
                 None => {
-                    ordered.push(unit.key, &zeros);
+                    ordered.push(unit.key, &[]);
                     missing.push(at);
                 }
             }
@@ -120,10 +138,10 @@ impl UnitVectors {
         (ordered, missing)
     }
 
-    /// A question's vector of length 1.
+    /// A question's vector of length 1, or its tokens' one after the other.
     pub fn of_question(encoder: &dyn Encoder, question: &str) -> Result<Vec<f32>> {
-        let made = encoder.encode_single_vector(&[question], Side::Query, &mut |_| {}).map_err(made::failed)?;
-        Ok(made.normalized().row(0).to_vec())
+        let made = encoder.encode(&[question], Side::Query, &mut |_| {}).map_err(made::failed)?;
+        Ok(of_text(&made.normalized(), 0))
     }
 
     /// Reads a file of [`UnitVectors::write`].
@@ -133,7 +151,7 @@ impl UnitVectors {
 
     /// True for vectors that another version of this program wrote, which are made anew.
     pub(crate) fn is_of_another_version(path: &Path) -> bool {
-        Sealed::<4>::is_of_another_version(&MAGIC, path)
+        Sealed::<5>::is_of_another_version(&MAGIC, path)
     }
 
     /// Writes them, in place of a file that is there.
@@ -141,29 +159,45 @@ impl UnitVectors {
         atomic::write(path, self.encode()?.bytes())
     }
 
-    fn encode(&self) -> Result<Sealed<4>> {
+    fn encode(&self) -> Result<Sealed<5>> {
         let head = serde_json::to_vec(&self.encoder).map_err(|error| Error::data("vectors", error.to_string()))?;
         let mut keys = Writer::default();
         self.keys.iter().for_each(|key| keys.key(key));
+        let ends: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
         let scales: Vec<u8> = self.vectors.scales().iter().flat_map(|scale| scale.to_le_bytes()).collect();
         let codes: Vec<u8> = self.vectors.codes().iter().map(|code| code.cast_unsigned()).collect();
-        Ok(Sealed::of(&MAGIC, &[&head, &keys.0, &scales, &codes]))
+        Ok(Sealed::of(&MAGIC, &[&head, &keys.0, &ends, &scales, &codes]))
     }
 
     fn decode(path: &Path) -> Result<Self> {
-        let sealed = Sealed::<4>::open(&MAGIC, path)?;
+        let sealed = Sealed::<5>::open(&MAGIC, path)?;
         let encoder: VectorEncoder = serde_json::from_slice(sealed.section(0)).map_err(|_| damaged())?;
         let mut from = Reader(sealed.section(1));
         let mut keys = Vec::with_capacity(from.0.len() / size_of::<UnitKey>());
         while !from.0.is_empty() {
             keys.push(from.key()?);
         }
-        let (scales, rest) = sealed.section(2).as_chunks::<4>();
-        let scales: Vec<f32> = scales.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        if !rest.is_empty() || scales.len() != keys.len() || encoder.dim.checked_mul(keys.len()).is_none() {
+        let ends: Vec<u32> = numbers(sealed.section(2))?.map(u32::from_le_bytes).collect();
+        let scales: Vec<f32> = numbers(sealed.section(3))?.map(f32::from_le_bytes).collect();
+        let is_whole = ends.len() == keys.len()
+            && ends.is_sorted()
+            && ends.last().map_or(0, |end| *end as usize) == scales.len()
+            && encoder.dim.checked_mul(scales.len()).is_some();
+        if !is_whole {
             return Err(damaged());
         }
-        let vectors = ByteVectors::from_parts(encoder.dim, sealed.kept_section(3), scales).map_err(|_| damaged())?;
-        Ok(Self { encoder, keys, vectors })
+        let vectors = ByteVectors::from_parts(encoder.dim, sealed.kept_section(4), scales).map_err(|_| damaged())?;
+        Ok(Self { encoder, keys, ends, vectors })
     }
+}
+
+/// Numbers of four bytes each.
+fn numbers(section: &[u8]) -> Result<impl Iterator<Item = [u8; 4]>> {
+    let (numbers, rest) = section.as_chunks::<4>();
+    if rest.is_empty() { Ok(numbers.iter().copied()) } else { Err(damaged()) }
+}
+
+/// The vectors of one text, one after the other: one, or with late interaction one a token.
+pub fn of_text(embeddings: &Embeddings, text: usize) -> Vec<f32> {
+    embeddings.of(text).iter().copied().collect()
 }

@@ -97,7 +97,9 @@ fn hostile_vectors_do_not_crash() {
     let fingerprint = wb_core::fingerprint::Fingerprint::of_bytes(b"an encoder");
     let mut vectors =
         UnitVectors::empty(VectorEncoder { opens: "an encoder".into(), fingerprint, dim: 3, stamp: String::new() });
-    index.units().iter().for_each(|unit| vectors.push(unit.key, &[0.6, 0.0, -0.8]));
+    // One unit has two vectors, others one.
+    let of_unit = |at: usize| if at == 1 { &[0.6, 0.0, -0.8, 0.0, 1.0, 0.0][..] } else { &[0.6, 0.0, -0.8] };
+    (0..index.units().len()).for_each(|at| vectors.push(index.units()[at].key, of_unit(at)));
     let file = folder.path().join("mutated");
     vectors.write(&file).unwrap();
     let mut question = SearchQuestion::new("read config file");

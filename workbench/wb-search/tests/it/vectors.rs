@@ -7,7 +7,7 @@ use std::{
 };
 
 use ndarray::Array2;
-use wb_core::{Embeddings, Encoder, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
+use wb_core::{Embeddings, Encoder, Interaction, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 use wb_search::{
     CodeIndex, IndexPlace, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder, VectorStore, vectors::embed,
 };
@@ -19,6 +19,8 @@ pub struct ByMeaning {
     texts: AtomicUsize,
     /// Texts after which it fails.
     most: usize,
+    /// Gives a vector for each word, not one for the text.
+    by_token: bool,
 }
 
 const GROUPS: [&[&str]; 4] =
@@ -26,7 +28,7 @@ const GROUPS: [&[&str]; 4] =
 
 impl ByMeaning {
     pub fn new() -> Self {
-        Self { texts: AtomicUsize::new(0), most: usize::MAX }
+        Self { texts: AtomicUsize::new(0), most: usize::MAX, by_token: false }
     }
 
     pub fn made_by(&self) -> VectorEncoder {
@@ -44,18 +46,33 @@ impl Encoder for ByMeaning {
     }
 
     fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of_bytes(b"by-meaning")
+        Fingerprint::of_bytes(if self.by_token { b"by-token" } else { b"by-meaning" })
+    }
+
+    fn interaction(&self) -> Interaction {
+        if self.by_token { Interaction::MaxSim } else { Interaction::InnerProduct }
     }
 
     fn encode(&self, texts: &[&str], _: Side, _: &mut dyn FnMut(Progress)) -> Result<Embeddings, EncodeError> {
         if self.texts.fetch_add(texts.len(), Ordering::Relaxed) + texts.len() > self.most {
             return Err("stopped".into());
         }
-        let number = |(text, axis): (usize, usize)| match GROUPS.get(axis) {
-            Some(words) => words.iter().filter(|word| texts[text].contains(*word)).count() as f32,
+        let number = |text: &str, axis: usize| match GROUPS.get(axis) {
+            Some(words) => words.iter().filter(|word| text.contains(*word)).count() as f32,
             None => 0.1,
         };
-        Ok(Embeddings::dense(Array2::from_shape_fn((texts.len(), self.dim()), number)))
+        let dim = self.dim();
+        if self.by_token {
+            let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split_whitespace().collect()).collect();
+            let ends = words.iter().scan(0, |end, words| {
+                *end += words.len();
+                Some(*end)
+            });
+            let offsets = std::iter::once(0).chain(ends).collect();
+            let values = words.iter().flatten().flat_map(|word| (0..dim).map(move |axis| number(word, axis)));
+            return Ok(Embeddings::of_values(values.collect(), dim, Some(offsets))?);
+        }
+        Ok(Embeddings::dense(Array2::from_shape_fn((texts.len(), dim), |(text, axis)| number(texts[text], axis))))
     }
 }
 
@@ -90,6 +107,34 @@ fn a_unit_is_found_that_shares_no_word_with_the_question() {
     // The vector of another encoder says nothing of these.
     question.vector = vec![1.0; 3];
     assert_eq!(found(&index, &question), []);
+}
+
+/// One vector of a text has to be about everything in it; with one for each word, a text that has a word for each of the
+/// question's is the nearest.
+#[test]
+fn units_are_found_by_the_best_of_their_tokens() {
+    let long = |name: &str, words: &str| format!("fn {name}() {{\n    {words}\n{}}}\n", "    // so\n".repeat(30));
+    let folder = project(&[("a.rs", &long("one", "log listen delete config")), ("b.rs", &long("two", "log log"))]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning { by_token: true, ..ByMeaning::new() });
+    let mut index = indexed(folder.path());
+    assert_eq!(embedded(&mut index, kept.path(), &encoder), 2);
+    let mut question = SearchQuestion::new("diary wait erase");
+    question.vector = UnitVectors::of_question(&encoder, question.text()).unwrap();
+    assert_eq!(question.vector.len(), 3 * encoder.dim());
+    let found = index.search(&question, &RankingWeights::shipped().unwrap(), 5).unwrap();
+    let found: Vec<(&str, f32)> = found.iter().map(|found| (found.path.as_str(), found.signals.meaning)).collect();
+    // The mean of both is what counts for nothing.
+    assert_eq!(found, [("a.rs", 1.0)]);
+    // They are kept and found again as those of one vector a text are.
+    let file = kept.path().join("written");
+    let vectors = index.vectors().unwrap();
+    vectors.write(&file).unwrap();
+    assert_eq!(UnitVectors::read(&file).unwrap(), *vectors);
+    assert_eq!(embedded(&mut indexed(folder.path()), kept.path(), &encoder), 0);
+    // A question of one vector asks for the best of a unit's.
+    question.vector = UnitVectors::of_question(&encoder, "erase").unwrap();
+    let best = index.search(&question, &RankingWeights::shipped().unwrap(), 1).unwrap();
+    assert_eq!(best[0].path, "a.rs");
 }
 
 /// `a.rs` has the unit that is nearest, and `b.rs` two that are nearly as near: what the file is about.

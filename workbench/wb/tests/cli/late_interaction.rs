@@ -41,6 +41,27 @@ fn it_is_trained_measured_exported_and_mined_with() {
 }
 
 #[test]
+fn a_project_is_found_by_the_vectors_of_tokens() {
+    let sandbox = Sandbox::new();
+    sandbox.succeeds(&["train", "tiny.yaml", "name=base", TRANSFORMER, LATE, XTR, "train.max_steps=2"]);
+    sandbox.write("project/a.rs", "/// Sends a job again.\nfn retry(job: u8) -> u8 {\n    job + 1\n}\n");
+    sandbox.write("project/b.rs", "/// Reads the settings.\nfn load() -> u8 {\n    2\n}\n");
+    let made = sandbox.wb(&["index", "project", "--index", "index", "--encoder", "base"]);
+    let told = made.split_once("2 texts embedded now, by ").expect(&made).1;
+    let vectors: usize =
+        told.split_once('(').unwrap().1.split_once(" vectors of 8 numbers)").unwrap().0.parse().unwrap();
+    assert!(vectors > 20, "{told}");
+    let asked = sandbox.wb(&["search", "job", "--project", "project", "--index", "index", "--explain"]);
+    has(&asked, &["a.rs:1-4  retry", ", meaning "]);
+    // The same in the ranking that a recipe measures with.
+    let own = ["bench", "search", "--set", "own", "--dataset", "project", "--encoder", "base"];
+    sandbox.says(&own, &["with vectors"]);
+    let yaml = "bench={contestants: [bm25, trained], benchmarks: [{benchmark: {search: {}}, dataset: project}]}";
+    let run = ["run", "tiny.yaml", "name=searched", TRANSFORMER, LATE, XTR, "train.max_steps=2", yaml];
+    sandbox.says(&run, &["trained     search-docstring"]);
+}
+
+#[test]
 fn negatives_are_mined_again_token_by_token() {
     let sandbox = Sandbox::new();
     let refresh = ["train.refresh={every: {share: 0.5}}", "train.similarity=maxsim", "train.batch.micro_texts=9"];

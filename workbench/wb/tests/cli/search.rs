@@ -71,7 +71,7 @@ fn vectors_of_an_encoder_are_made_once_and_asked_until_they_are_forgotten() {
     let (cached, _) = sandbox.succeeds(&["index", "project", "--index", "index"]);
     assert!(cached.contains("2 files, 2 units"), "{cached}");
     let made = wb(&["index", "project", "--encoder", "bert"]);
-    assert!(made.contains("2 texts embedded now, by ") && made.contains("/bert (32 numbers each)"), "{made}");
+    assert!(made.contains("2 texts embedded now, by ") && made.contains("/bert (2 vectors of 32 numbers)"), "{made}");
     assert!(wb(&["index", "project"]).contains("err: 0 texts embedded now"));
     let asked = |more: &[&str]| wb(&[&["search", "job", "--project", "project", "--explain"], more].concat());
     assert!(asked(&[]).contains(", meaning 1.00, of the file 1.00, role"), "{}", asked(&[]));
