@@ -16,12 +16,19 @@ use wb_core::{
     run_dir::write_json,
     suggest,
 };
-use wb_synth::{Snippet, annotate::EmbedText, lines, provenance::to_lines};
+use wb_llm::EngineInfo;
+use wb_synth::{
+    Snippet,
+    annotate::{AnnotatedSnippets, EmbedText},
+    lines,
+    provenance::to_lines,
+};
 
 use crate::{
     config::AbConfig,
     output,
     pages::{self, PageFiles},
+    synth,
 };
 
 /// File of what nobody judged, in an experiment's folder.
@@ -107,8 +114,47 @@ pub fn search(
     Ok([arm(config.arms[0])?, arm(config.arms[1])?])
 }
 
+/// Facts of an experiment for its page, and the folder of its files.
+pub struct AbReport<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Seed of its intervals.
+    pub seed: Seed,
+    /// Name of the encoder or of BM25.
+    pub searched_by: &'a str,
+    /// Annotations, and the model that made them; none where all are read from a ledger.
+    pub annotated: Option<(&'a AnnotatedSnippets, &'a EngineInfo)>,
+    /// Its folder.
+    pub out: &'a Path,
+}
+
+impl AbReport<'_> {
+    /// Measures both arms, writes the files and prints what came out.
+    pub fn measure_and_print(&self, asked: &AbQuestions, arms: &[AbArm; 2], snippets: &[Snippet]) -> Result<AbRecord> {
+        output::line(format!("{:>9} snippets", snippets.len()));
+        let mut facts = vec![format!("{} snippets, searched by {}.", snippets.len(), self.searched_by)];
+        if let Some((annotated, info)) = self.annotated {
+            synth::print_annotated(annotated);
+            let said = annotated.annotations.iter().flatten().count();
+            let rest = if said < snippets.len() { "; the others stand as code in both arms" } else { "" };
+            facts.push(format!("{said} of them annotated by {} ({}){rest}.", info.model, info.engine));
+        }
+        let strangers = strangers(asked, snippets);
+        if strangers > 0 {
+            output::note(format!("{strangers} judgements speak of documents that the snippets do not have"));
+        }
+        let (ab, files) = measure(asked, arms, snippets, (self.name, facts), self.seed, self.out)?;
+        print(&ab, self.out);
+        if let Some(files) = files {
+            output::line(format!("page    {}", files.html.display()));
+            output::line(format!("chart   {}", files.png.display()));
+        }
+        Ok(ab)
+    }
+}
+
 /// Measures both arms and writes `ab.json`, the page with its chart, and what is to be judged.
-pub fn measure(
+fn measure(
     asked: &AbQuestions,
     [baseline, candidate]: &[AbArm; 2],
     snippets: &[Snippet],
@@ -163,7 +209,7 @@ pub fn measure(
 }
 
 /// Judgements of documents that the corpus does not have.
-pub fn strangers(asked: &AbQuestions, snippets: &[Snippet]) -> usize {
+fn strangers(asked: &AbQuestions, snippets: &[Snippet]) -> usize {
     let known: BTreeSet<&str> = snippets.iter().map(|snippet| snippet.id.as_str()).collect();
     let judged = asked.qrels.iter().flat_map(|(_, grades)| grades.keys());
     judged.filter(|document| !known.contains(document.as_str())).count()
@@ -192,7 +238,7 @@ fn to_judge(asked: &AbQuestions, arms: [&AbArm; 2], texts: &HashMap<&str, &str>)
 }
 
 /// Prints both arms' numbers and errors, and what of the first results nobody judged.
-pub fn print(ab: &AbRecord, out: &Path) {
+fn print(ab: &AbRecord, out: &Path) {
     let rows: Vec<Vec<String>> = ab
         .metrics
         .iter()

@@ -1,8 +1,10 @@
 //! Texts that are embedded of documents: their own text, what a language model said of them, or both.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
 use wb_bench::{DocumentTexts, texts::BenchmarkTexts};
-use wb_core::{Encoder, fingerprint::Fingerprint};
+use wb_core::{Encoder, Error, fingerprint::Fingerprint, suggest};
 use wb_synth::annotate::{AnnotationsByText, EmbedText};
 
 use crate::{config::DocumentsConfig, output};
@@ -22,6 +24,18 @@ impl Documents {
         let annotations = AnnotationsByText::load(&config.annotations).context("cannot read the annotations")?;
         let fingerprint = Fingerprint::of_file(&config.annotations)?;
         Ok(Self { embed: config.embed, annotations, fingerprint, place })
+    }
+
+    /// Reads what `--embed` and `--annotations` name; none without both.
+    pub fn of_options(embed: Option<&str>, annotations: Option<&Path>) -> Result<Option<Self>> {
+        let (Some(embed), Some(annotations)) = (embed, annotations) else { return Ok(None) };
+        let Some(embed) = EmbedText::ALL.into_iter().find(|one| one.as_str() == embed) else {
+            let near = suggest::nearest(embed, EmbedText::ALL.iter().map(|one| one.as_str()));
+            return Err(Error::data(format!("--embed {embed}"), "expected code, annotation, both or concat")
+                .with_hint_if(near.map(|near| format!("did you mean `{near}`?")))
+                .into());
+        };
+        Self::load(&DocumentsConfig { embed, annotations: annotations.to_owned() }).map(Some)
     }
 
     /// An encoder that embeds these texts of a document.

@@ -1,12 +1,17 @@
-//! The environment that a language model inside of this process needs: candle reads it once, when the process begins.
+//! Processes of this program: workers, and the same command begun again with the environment that a language model inside
+//! of it needs, which candle reads once, when the process begins.
 
 use std::{
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     process::Command,
+    thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result};
 use wb_llm::{LlmConfig, engines};
+use wb_sql::execute::{StatementLimits, WorkerCommand, WorkerPool};
 
 /// The program that runs, to start it as a child; on Linux even where another stands under its name by now.
 pub fn this_program() -> Result<PathBuf> {
@@ -15,6 +20,16 @@ pub fn this_program() -> Result<PathBuf> {
         true => Ok(running.to_owned()),
         false => std::env::current_exe().context("cannot find this program"),
     }
+}
+
+/// Workers that run statements, each for so many seconds at most: this program with that command, one for each core unless
+/// their number is given.
+pub fn sql_workers(command: &str, timeout: f64, workers: Option<u16>) -> Result<WorkerPool> {
+    let program = this_program().context("cannot start a worker")?;
+    let command = WorkerCommand { program, arguments: vec![command.into()] };
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let limits = StatementLimits { timeout: Duration::from_secs_f64(timeout), ..StatementLimits::default() };
+    Ok(WorkerPool::new(command, limits, workers.map_or_else(cores, usize::from)))
 }
 
 /// Begins this command again with what is missing in its environment. Where nothing is missing, nothing happens.

@@ -12,7 +12,7 @@ use wb_data::external::that_brings;
 use wb_hub::Hub;
 use wb_sql::benchmarks::SqlBenchmark;
 
-use crate::{session::Folders, test_pairs};
+use crate::{output, session::Folders, test_pairs};
 
 /// Fetches data sets by their names into the folder with data of others.
 pub type Fetch<'a> = &'a dyn Fn(&[String], &Path) -> Result<()>;
@@ -64,6 +64,14 @@ pub fn all(external: &Path, places: Folders<'_>) -> Result<Vec<Listed>> {
     let listed =
         |(name, measures, protocols)| Ok(Listed { name, state: state(name, external, places)?, measures, protocols });
     of_retrieval.chain(of_sql).map(listed).collect()
+}
+
+/// Prints them as a table.
+pub fn print(external: &Path, places: Folders<'_>) -> Result<()> {
+    let row = |one: Listed| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols];
+    let rows: Vec<Vec<String>> = all(external, places)?.into_iter().map(row).collect();
+    output::table(&["benchmark", "data", "measures", "protocols"], &rows);
+    Ok(())
 }
 
 fn state(name: &str, external: &Path, places: Folders<'_>) -> Result<DataState> {

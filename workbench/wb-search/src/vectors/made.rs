@@ -9,7 +9,7 @@ use crate::{CodeIndex, Error, Result, files::named};
 
 /// Units that are embedded before their vectors are kept: what a killed process loses at most.
 const TOGETHER: usize = 2048;
-/// The same with one vector a token, which are a hundred times as many.
+/// Units of one vector a token, which are a hundred times as many, that are embedded before theirs are kept.
 const TOGETHER_BY_TOKEN: usize = 256;
 
 /// Vectors of all units of an index in their order. What `known` or the store has is taken, the rest is embedded and kept

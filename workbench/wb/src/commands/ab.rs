@@ -5,7 +5,7 @@ use wb_bench::BenchContestant;
 use wb_core::EncoderRef;
 use wb_encoder::BiEncoder;
 use wb_pipeline::{
-    ab as experiment,
+    ab::{self as experiment, AbReport},
     config::{AbConfig, Experiment},
     encoder::{self, Opening},
     environment, synth,
@@ -14,10 +14,7 @@ use wb_retrieval::Bm25Config;
 use wb_synth::annotate::AnnotatedSnippets;
 
 use super::{End, experiment::of_file, unless_stopped};
-use crate::{
-    args, interrupt,
-    output::{self, Bars},
-};
+use crate::{args, interrupt, output::Bars};
 
 /// `wb ab`
 pub fn ab(arguments: &args::AbArguments) -> Result<End> {
@@ -59,26 +56,10 @@ fn measure(arguments: &args::AbArguments, is_worse: &mut bool) -> Result<()> {
     };
     let arms = experiment::search(&config, &asked, &contestant, &snippets, &annotated.annotations, &mut progress)?;
     bars.finish();
-    output::line(format!("{:>9} snippets", snippets.len()));
-    let mut facts = vec![format!("{} snippets, searched by {}.", snippets.len(), contestant.name())];
-    if let Some(client) = &client {
-        synth::print_annotated(&annotated);
-        let said = annotated.annotations.iter().flatten().count();
-        let info = client.info();
-        let rest = if said < snippets.len() { "; the others stand as code in both arms" } else { "" };
-        facts.push(format!("{said} of them annotated by {} ({}){rest}.", info.model, info.engine));
-    }
-    let strangers = experiment::strangers(&asked, &snippets);
-    if strangers > 0 {
-        output::note(format!("{strangers} judgements speak of documents that the snippets do not have"));
-    }
-    let title = (file.name.as_str(), facts);
-    let (ab, files) = experiment::measure(&asked, &arms, &snippets, title, file.seed, &out)?;
-    experiment::print(&ab, &out);
-    if let Some(files) = files {
-        output::line(format!("page    {}", files.html.display()));
-        output::line(format!("chart   {}", files.png.display()));
-    }
+    let said = client.as_ref().map(|client| (&annotated, client.info()));
+    let told =
+        AbReport { name: &file.name, seed: file.seed, searched_by: &contestant.name(), annotated: said, out: &out };
+    let ab = told.measure_and_print(&asked, &arms, &snippets)?;
     *is_worse = ab.metrics.first().is_some_and(|metric| metric.interval.high < 0.0);
     Ok(())
 }

@@ -8,7 +8,6 @@ use wb_bench::{
 use wb_core::{Error, run_dir::write_json, suggest};
 use wb_pipeline::{
     bench::NamedBenchmarks,
-    config::DocumentsConfig,
     contestants::{Contestants, WantedContestants},
     device,
     documents::Documents,
@@ -16,7 +15,6 @@ use wb_pipeline::{
 };
 use wb_retrieval::{mining::CrossEncoderConfig, token_index::TokenIndexConfig};
 use wb_sql::benchmarks::SqlBenchmark;
-use wb_synth::annotate::EmbedText;
 
 use super::{End, data_get, judge_sql, search};
 use crate::{
@@ -54,7 +52,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if !arguments.compare_dtype.is_empty() {
         device::require_processor(arguments.device, "--compare-dtype")?;
     }
-    let documents = documents(arguments)?;
+    let documents = Documents::of_options(arguments.embed.as_deref(), arguments.annotations.as_deref())?;
     let reranker = match &arguments.rerank {
         Some(name) => {
             let config = CrossEncoderConfig { model: name.as_str().into(), max_tokens: None };
@@ -160,25 +158,9 @@ fn list(arguments: &args::Bench) -> Result<End> {
         let hint = format!("names stand first: wb bench codesearchnet {option} ...; `wb bench` alone lists them");
         return Err(Error::data("wb bench", format!("{option} is given, and no benchmark")).with_hint(hint).into());
     }
-    let listed = external::all(&arguments.external, arguments.places.folders())?;
-    let rows = listed
-        .into_iter()
-        .map(|one| vec![one.name.to_owned(), one.state.to_string(), one.measures.to_owned(), one.protocols]);
-    output::table(&["benchmark", "data", "measures", "protocols"], &rows.collect::<Vec<_>>());
+    external::print(&arguments.external, arguments.places.folders())?;
     output::line("\nwb bench NAME measures BM25 and the latest run's encoder; --encoder and --retriever name another");
     Ok(End::Done)
-}
-
-/// Texts to embed of documents, where those are not their own.
-fn documents(arguments: &args::Bench) -> Result<Option<Documents>> {
-    let (Some(embed), Some(annotations)) = (&arguments.embed, &arguments.annotations) else { return Ok(None) };
-    let Some(embed) = EmbedText::ALL.into_iter().find(|one| one.as_str() == embed) else {
-        let near = suggest::nearest(embed, EmbedText::ALL.iter().map(|one| one.as_str()));
-        return Err(Error::data(format!("--embed {embed}"), "expected code, annotation, both or concat")
-            .with_hint_if(near.map(|near| format!("did you mean `{near}`?")))
-            .into());
-    };
-    Documents::load(&DocumentsConfig { embed, annotations: annotations.clone() }).map(Some)
 }
 
 fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {

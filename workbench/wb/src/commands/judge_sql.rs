@@ -2,19 +2,16 @@
 
 use std::{
     io,
-    num::NonZeroUsize,
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use wb_core::run_dir::write_json;
 use wb_data::parquet_rows;
 use wb_pipeline::{environment, external, requirements};
 use wb_sql::{
     benchmarks::{SYNTHETIC_SQL_COLUMNS, SqlBenchmark, SqlScores, SqlSubmission, files, scores::ReportBlock},
-    execute::{JudgeOptions, StatementLimits, WorkerCommand, WorkerPool},
+    execute::{JudgeOptions, WorkerPool},
 };
 
 use super::{End, data_get};
@@ -62,12 +59,7 @@ pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
 
 /// Workers: this same program, started again.
 pub(super) fn pool(execution: &args::SqlExecution, benchmark: SqlBenchmark) -> Result<WorkerPool> {
-    let program = environment::this_program().context("cannot start a worker")?;
-    let command = WorkerCommand { program, arguments: vec!["sql-worker".into()] };
-    let timeout = Duration::from_secs_f64(execution.timeout.unwrap_or(benchmark.timeout_seconds()));
-    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let workers = execution.workers.map_or_else(cores, usize::from);
-    Ok(WorkerPool::new(command, StatementLimits { timeout, ..StatementLimits::default() }, workers))
+    environment::sql_workers("sql-worker", execution.timeout.unwrap_or(benchmark.timeout_seconds()), execution.workers)
 }
 
 /// `wb sql-worker`: serves statements to the `wb` that started it, and writes nothing but their results.
