@@ -235,6 +235,12 @@ impl TrainConfig {
     /// Refuses names of data sets that are not among the known ones, and known ones that have no weight where they need one.
     pub fn check_datasets(&self, known: &[String]) -> Result<()> {
         self.mix.check_names(known)?;
+        self.check_present(known)
+    }
+
+    /// [`TrainConfig::check_datasets`] for the data sets that have pairs: others may have a weight too, since an optional
+    /// source may have given none.
+    pub fn check_present(&self, known: &[String]) -> Result<()> {
         self.prompts.check_names(known)?;
         for stage in curriculum::stages(self, known)? {
             for set in stage.datasets {

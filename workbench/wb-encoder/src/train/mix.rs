@@ -24,7 +24,8 @@ pub enum MixConfig {
     /// `proportional`: small data sets come again in it, large ones go on in the next.
     Temperature(f64),
     /// Shares in proportion to these weights, as in `{ weights: { csn: 3, conala: 1 } }`. Every data set at hand needs
-    /// one; `0` leaves it out. An epoch is as long as with `proportional`.
+    /// one; `0` leaves it out, and a weight whose data set has no pairs, as an optional source may leave it, is told. An
+    /// epoch is as long as with `proportional`.
     Weights(BTreeMap<String, f64>),
 }
 
@@ -93,6 +94,13 @@ impl MixConfig {
             return Ok(turns);
         }
         Ok(seed.permutation_at("mix", epoch, turns.len()).into_iter().map(|at| turns[at]).collect())
+    }
+
+    /// A note for each data set that has a weight and no pairs, which optional sources may leave.
+    pub fn absent(&self, present: &[String]) -> Vec<String> {
+        let Self::Weights(weights) = self else { return Vec::new() };
+        let absent = weights.iter().filter(|(name, weight)| **weight > 0.0 && !present.contains(name));
+        absent.map(|(name, _)| format!("train.mix.weights.{name}: no training pair is of this data set")).collect()
     }
 
     /// Refuses names that no data set has.

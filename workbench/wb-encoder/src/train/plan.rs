@@ -32,7 +32,7 @@ pub struct TrainPlan {
     pub stages: Vec<TrainStage>,
     /// Pairs that no batch of an epoch holds, by epoch.
     pub left_out: Vec<usize>,
-    /// Notes for the user: stages that are not reached.
+    /// Notes for the user: data sets with a weight and no pairs, stages that are not reached.
     pub notes: Vec<String>,
 }
 
@@ -40,11 +40,12 @@ impl TrainPlan {
     /// Plans stage after stage until the stages, the epochs or the steps are done. No step at all is an error.
     /// Accumulation does not reach over the end of an epoch: the last step of an epoch may average fewer batches.
     pub fn new(table: &PairTable<'_>, config: &TrainConfig, seed: Seed) -> Result<Self> {
-        config.check_datasets(table.datasets())?;
+        config.check_present(table.datasets())?;
         let stages = stages(config, table.datasets())?;
         let total = if needs_total(&stages) { Some(all_steps(table, config, seed)?) } else { None };
         let end = End { total, epochs: config.epochs as f64, limit: limit(config) };
-        let mut plan = Self { steps: Vec::new(), stages, left_out: Vec::new(), notes: Vec::new() };
+        let mut plan =
+            Self { steps: Vec::new(), stages, left_out: Vec::new(), notes: config.mix.absent(table.datasets()) };
         let mut epochs = Epochs::new(table, config, seed);
         for number in 0..plan.stages.len() {
             let stage = &plan.stages[number];
@@ -222,6 +223,20 @@ mod tests {
             (error.to_string().as_str(), error.hint()),
             (told, Some("train.batch.from=all_datasets, or more pairs of it"))
         );
+    }
+
+    /// An optional source may be without pairs; a name that is misspelled leaves another one without a weight.
+    #[test]
+    fn a_weight_without_pairs_is_told_and_a_data_set_without_a_weight_refused() {
+        let planned = |names: &[&str]| {
+            let weights = names.iter().map(|name| ((*name).to_owned(), 1.0)).collect();
+            plan_of(&[("a", 20), ("b", 20)], |c| c.mix = MixConfig::Weights(weights))
+        };
+        let (whole, with_absent) = (planned(&["a", "b"]).unwrap(), planned(&["a", "b", "go"]).unwrap());
+        assert_eq!((&whole.steps, whole.notes.len()), (&with_absent.steps, 0));
+        assert_eq!(with_absent.notes, ["train.mix.weights.go: no training pair is of this data set"]);
+        let error = planned(&["a", "bb"]).unwrap_err();
+        assert_eq!(error.to_string(), "train.mix.weights: the data set `b` has no weight");
     }
 
     #[test]

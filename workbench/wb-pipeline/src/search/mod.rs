@@ -144,7 +144,7 @@ pub fn verify(place: &IndexPlace) -> Result<bool> {
     let (words, trigrams) = index.verify()?;
     output::line(format!("{}; whole: {words} words, {trigrams} trigrams", holds(&index)));
     if let Some(vectors) = place.read_vectors()? {
-        let (n, by) = (vectors.len(), vectors.encoder().opens.clone());
+        let (n, by) = (vectors.n_vectors(), vectors.encoder().opens.clone());
         let missing = index.set_vectors(vectors);
         output::line(format!("{n} vectors by {by}; whole, {missing} units have none"));
     }
