@@ -1,7 +1,7 @@
 //! Cosines between two encoders' vectors of the same texts.
 
 use ndarray::ArrayView1;
-use wb_core::{Embeddings, Side};
+use wb_core::Embeddings;
 
 use crate::{Error, Result, contestant::Scorer};
 
@@ -34,9 +34,7 @@ pub fn cosines(a: &Scorer<'_>, b: &Scorer<'_>) -> Result<Cosines> {
 }
 
 fn sides<'a>(scorer: &'a Scorer<'_>) -> Result<[&'a Embeddings; 2]> {
-    let dense = scorer.vectors().map(|texts| [Side::Query, Side::Document].map(|side| texts.side(side)));
-    let tokens = scorer.token_vectors().map(|(queries, documents)| [queries, documents]);
-    dense.or(tokens).ok_or_else(|| Error::data(scorer.name(), "has no vectors, expected an encoder alone"))
+    scorer.embeddings().ok_or_else(|| Error::data(scorer.name(), "has no vectors, expected an encoder alone"))
 }
 
 /// x·y / (|x|·|y|) in 64 bits; 1 of equal vectors, be they zeros.

@@ -122,7 +122,7 @@ pub struct AbReport<'a> {
     pub seed: Seed,
     /// Name of the encoder or of BM25.
     pub searched_by: &'a str,
-    /// Annotations, and the model that made them; none where all are read from a ledger.
+    /// Annotations, and the model that made them; none where no model is asked.
     pub annotated: Option<(&'a AnnotatedSnippets, &'a EngineInfo)>,
     /// Its folder.
     pub out: &'a Path,

@@ -15,7 +15,7 @@ const TOGETHER_BY_TOKEN: usize = 256;
 /// Vectors of all units of an index in their order. What `known` or the store has is taken, the rest is embedded and kept
 /// in the store as it comes; the number of embedded texts is told beside.
 ///
-/// A unit whose file has changed since it was indexed has none: the next update embeds it.
+/// A unit whose file has changed since it was indexed has a vector of zeros: the next update embeds it.
 pub fn embed(
     index: &CodeIndex,
     known: Option<&UnitVectors>,

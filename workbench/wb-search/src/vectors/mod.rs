@@ -117,7 +117,7 @@ impl UnitVectors {
         self.keys.iter().zip(0..).map(|(key, at)| (*key, at)).collect()
     }
 
-    /// The vectors of an index's units in their order, as far as they are here, none for the others; and the positions of
+    /// The vectors of an index's units in their order, as far as they are here, zeros for the others; and the positions of
     /// those units.
     pub(crate) fn ordered(self, index: &CodeIndex) -> (Self, Vec<usize>) {
         let units = index.units();
@@ -126,11 +126,13 @@ impl UnitVectors {
         }
         let places = self.places();
         let (mut ordered, mut missing) = (Self::empty(self.encoder.clone()), Vec::new());
+        // A vector each: where others have one, all are still scored in one go.
+        let zeros = vec![0.0; self.encoder.dim];
         for (unit, at) in units.iter().zip(0..) {
             match places.get(&unit.key) {
                 Some(place) => ordered.push_from(&self, *place),
                 None => {
-                    ordered.push(unit.key, &[]);
+                    ordered.push(unit.key, &zeros);
                     missing.push(at);
                 }
             }
