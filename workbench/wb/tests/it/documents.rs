@@ -1,16 +1,18 @@
 //! The pages: true about what the program lists itself. What they print as commands is typed by the slow tests.
 
-use std::fs;
-
-use crate::{configs::wb, tree::root};
+use std::{fs, path::Path, process::Command};
 
 fn page(name: &str) -> String {
-    fs::read_to_string(root().join(name)).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
 }
 
 /// Standard output of `wb` in an empty folder.
 fn in_empty_folder(arguments: &[&str]) -> String {
-    wb(tempfile::tempdir().unwrap().path(), arguments)
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+    let output = command.args(arguments).env("WB_OFFLINE", "1").current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]

@@ -1,8 +1,4 @@
-//! Rules for the project as a whole: its configs, its pages, its schema.
+//! Rules for the project as a whole: its pages.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
-mod configs;
 mod documents;
-mod schema;
-#[path = "../../../wb-core/tests/house/tree.rs"]
-mod tree;

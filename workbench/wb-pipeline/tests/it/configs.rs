@@ -4,8 +4,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
+
+use wb_pipeline::config::Experiment;
 
 use crate::tree::{files, root};
 
@@ -16,22 +17,11 @@ pub fn configs() -> Vec<PathBuf> {
     found
 }
 
-/// Standard output of `wb` in a folder.
-pub fn wb(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
-    printed(command.args(arguments).env("WB_OFFLINE", "1").current_dir(folder))
-}
-
-/// Standard output of a command that has to work.
-fn printed(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 /// The file with every default filled in. It is not looked at whether its data are on this machine.
 pub fn resolved(path: &Path) -> String {
-    wb(&root(), &["check", path.to_str().unwrap(), "--resolved"])
+    let loaded = Experiment::load("wb check", path, &[]);
+    let experiment = loaded.unwrap_or_else(|error| panic!("{}: {error:#}", path.display()));
+    wb_core::config::to_text(&experiment).unwrap()
 }
 
 #[test]
