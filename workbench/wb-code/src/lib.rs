@@ -9,6 +9,7 @@ pub mod labels;
 pub mod languages;
 pub mod prose;
 pub mod rewrites;
+pub mod structure;
 pub mod tree;
 
 pub use chunks::{Chunk, ChunkKind, CodeItem, chunks, items, strip_comments};

@@ -1,0 +1,27 @@
+//! Meaning of names in code: definitions, usages, calls, over files and languages.
+//!
+//! Each language writes its files down in one small language of scopes, bindings and values ([`file`]), which a
+//! [`Solver`] asks. After Creager and van Antwerpen, "Stack Graphs: Name Resolution at Scale" (2023), for what a name
+//! stands for, and Salis et al., "PyCG: Practical Call Graph Generation in Python" (2021), for what a call may call; other
+//! than these, both are one search, and methods know the call that made their object.
+
+mod builder;
+mod bytes;
+pub mod file;
+mod lazy;
+mod lower;
+mod modules;
+mod project;
+pub mod sets;
+mod solve;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+pub use file::FileStructure;
+pub use lazy::{LazyStructure, StructureHead, StructureSource};
+pub use lower::{lowers_by_rules, structure_of};
+pub use project::{Project, StructuredFile};
+pub use sets::{StructureCase, StructureSet};
+pub use solve::{Definition, EdgeClass, Solver};
+pub use symbols::FileSymbols;

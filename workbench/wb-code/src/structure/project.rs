@@ -1,0 +1,112 @@
+//! Files whose structures are asked together.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    file::{BindingId, FileStructure},
+    lazy::{LazyStructure, StructureHead},
+    lower::lower,
+    modules::{Modules, Package},
+};
+use crate::Language;
+
+/// A file of a project.
+#[derive(Debug, Clone)]
+pub struct StructuredFile {
+    /// Path below the root, with `/`.
+    pub path: String,
+    /// Language.
+    pub language: Language,
+    /// Head: that which others have to know of it.
+    pub head: StructureHead,
+    /// Structure.
+    pub structure: LazyStructure,
+}
+
+impl StructuredFile {
+    /// A file with its structure.
+    pub fn new(path: &str, language: Language, structure: FileStructure) -> Self {
+        Self { path: path.to_owned(), language, head: StructureHead::of(&structure), structure: structure.into() }
+    }
+
+    /// A file of a text; none where it is no source.
+    pub fn of_text(path: &str, language: Language, text: &str) -> Option<Self> {
+        Some(Self::new(path, language, lower(language, text)?))
+    }
+}
+
+/// The structures of a project's files.
+#[derive(Debug, Default)]
+pub struct Project {
+    files: Vec<StructuredFile>,
+    by_path: HashMap<String, usize>,
+    modules: Modules,
+    /// Names that every file knows.
+    globals: HashMap<String, Vec<(usize, BindingId)>>,
+}
+
+impl Project {
+    /// The structures of texts by their paths; those of other languages and of settings that imports follow count too.
+    pub fn of_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+        let mut files = Vec::new();
+        let mut settings = BTreeMap::new();
+        for (path, text) in texts {
+            let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+            match Language::from_extension(extension) {
+                Some(language) => files.extend(StructuredFile::of_text(path, language, text)),
+                None => _ = settings.insert(path.to_owned(), text.to_owned()),
+            }
+        }
+        Self::new(files, &settings)
+    }
+
+    /// A project of files; `settings` are the texts of `package.json`, `tsconfig.json`, `go.mod` by their paths.
+    pub fn new(mut files: Vec<StructuredFile>, settings: &BTreeMap<String, String>) -> Self {
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let by_path = files.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
+        let modules = Modules::new(&files, settings);
+        let mut globals: HashMap<String, Vec<(usize, BindingId)>> = HashMap::new();
+        for (at, file) in files.iter().enumerate() {
+            for (name, binding) in &file.head.globals {
+                globals.entry(name.clone()).or_default().push((at, *binding));
+            }
+        }
+        Self { files, by_path, modules, globals }
+    }
+
+    /// Files in the order of their paths.
+    pub fn files(&self) -> &[StructuredFile] {
+        &self.files
+    }
+
+    /// Position of a file.
+    pub fn file_at(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    /// Places of a name that every file of its language knows.
+    pub(super) fn globals(&self, from: usize, name: &str) -> impl Iterator<Item = (usize, BindingId)> {
+        let places = self.globals.get(name).map(Vec::as_slice).unwrap_or_default();
+        places.iter().copied().filter(move |(file, _)| *file != from)
+    }
+
+    /// The package that a module's name means in a file.
+    pub(super) fn package(&self, from: usize, module: &str) -> Option<u32> {
+        self.modules.named(self, from, module)
+    }
+
+    /// The package below another one.
+    pub(super) fn below(&self, package: u32, name: &str) -> Option<u32> {
+        self.modules.below(package, name)
+    }
+
+    /// The package whose names a file sees without importing it.
+    pub(super) fn own_package(&self, file: usize) -> Option<u32> {
+        self.modules.own(self, file)
+    }
+
+    /// A package by its number.
+    pub(super) fn package_at(&self, package: u32) -> &Package {
+        self.modules.at(package)
+    }
+}

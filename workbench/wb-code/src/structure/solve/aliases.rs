@@ -1,0 +1,183 @@
+//! The places that a name stands for, first its own, then those of the names that it stands for itself.
+
+use serde::Serialize;
+
+use super::{Context, Found, Owned, Question, Solver, Thing};
+use crate::structure::file::{BindingId, BindingKind, Value, ValueId};
+
+/// A place where a name is defined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// Position of the file in its project.
+    pub file: usize,
+    /// The place.
+    pub binding: BindingId,
+    /// The reason to believe it.
+    pub edge: EdgeClass,
+}
+
+/// Reason to believe that a name stands for a place, surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeClass {
+    /// The rules of the language leave nothing else.
+    Exact,
+    /// Found by way of imports.
+    ImportResolved,
+    /// Found by following values in the same file.
+    SameFile,
+    /// An equal name, and nothing else is known.
+    NameOnly,
+}
+
+impl Solver<'_> {
+    /// The places that a value of a file stands for, nearest first.
+    pub fn definitions(&mut self, file: usize, value: ValueId) -> Vec<Definition> {
+        self.settled(Question::Value(0, file, value));
+        let places = self.settled(Question::Places(0, file, value));
+        let is_name = matches!(self.structure(file).value(value), Value::Name { .. });
+        let mut all: Vec<Definition> = Vec::new();
+        for place in places {
+            let Found { file: home, binding, .. } = self.places[place as usize];
+            let edge = match (home == file, is_name && all.is_empty()) {
+                _ if self.structure(file).is_by_name => EdgeClass::NameOnly,
+                (false, _) => EdgeClass::ImportResolved,
+                (true, true) => EdgeClass::Exact,
+                (true, false) => EdgeClass::SameFile,
+            };
+            if !all.iter().any(|known| (known.file, known.binding) == (home, binding)) {
+                all.push(Definition { file: home, binding, edge });
+            }
+        }
+        all
+    }
+
+    /// Numbers of the places that a value stands for.
+    pub(super) fn places_of(&mut self, context: Context, file: usize, value: ValueId) -> Vec<u32> {
+        match self.structure(file).value(value) {
+            Value::Name { name, scope, space, at } => {
+                let found = self.lookup(context, file, *scope, name, *space, Some(*at));
+                if found.is_empty() {
+                    let outside = self.builtin(file, name, *space);
+                    return outside.and_then(|outside| self.place_outside(outside)).into_iter().collect();
+                }
+                self.followed(found)
+            }
+            Value::Member { of, .. } | Value::Item { of, .. } => {
+                let mut all = Vec::new();
+                for object in self.things(context, file, *of) {
+                    let found = self.member_of(context, file, value, object);
+                    if found.is_empty()
+                        && let Some(outside) = self.member_without_place(file, value, object, true)
+                    {
+                        all.extend(self.place_outside(outside));
+                    }
+                    all.extend(self.followed(found));
+                }
+                all
+            }
+            Value::Call { callee, .. } => {
+                let mut all = Vec::new();
+                for callee in self.things(context, file, *callee) {
+                    let (function, receiver) = match self.thing_at(callee) {
+                        Thing::Bound { function, receiver } => (function, Some(receiver)),
+                        _ => (callee, None),
+                    };
+                    if let Some((home, own, outer, Value::Function(function))) = self.value_of(function) {
+                        let inner = self.push((home, own), outer, Some((file, value, context)), receiver);
+                        for value in &function.returns {
+                            all.extend(self.get(Question::Places(inner, home, *value)));
+                        }
+                    }
+                }
+                all
+            }
+            Value::AnyOf(values) => {
+                values.iter().flat_map(|one| self.get(Question::Places(context, file, *one))).collect()
+            }
+            Value::FirstOf(values) => {
+                for one in values {
+                    let places = self.get(Question::Places(context, file, *one));
+                    let things = self.things(context, file, *one);
+                    if !places.is_empty() || self.is_any_known(&things) {
+                        return places;
+                    }
+                }
+                Vec::new()
+            }
+            Value::Awaited(of) => self.get(Question::Places(context, file, *of)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The place whose import a path goes through; of a module, its file.
+    fn place_outside(&mut self, outside: u32) -> Option<u32> {
+        match self.thing_at(outside) {
+            Thing::Package(package) => {
+                let file = *self.project.package_at(package).files.first()?;
+                let binding = self.structure(file).module?;
+                Some(self.number(Found { file, binding, context: 0, receiver: None }))
+            }
+            Thing::Outside { file, binding: Some(binding), path, depth } if depth <= path.split('.').count() => {
+                // Names behind those that were imported have no place here.
+                let is_imported = self.is_imported(file, binding, depth);
+                is_imported.then(|| self.number(Found { file, binding, context: 0, receiver: None }))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_imported(&self, file: usize, binding: BindingId, depth: usize) -> bool {
+        let value = self.structure(file).binding(binding).value;
+        match value.map(|value| self.structure(file).value(value)) {
+            Some(Value::Import { path, .. }) => depth <= path.split('.').count(),
+            _ => false,
+        }
+    }
+
+    /// Numbers of places, each with those that it is another name of.
+    fn followed(&mut self, found: Vec<Found>) -> Vec<u32> {
+        let mut all: Vec<u32> = Vec::new();
+        let has_name = |place: &&Found| self.structure(place.file).binding(place.binding).kind != BindingKind::Element;
+        for place in found.iter().filter(has_name).cloned().collect::<Vec<_>>() {
+            all.push(self.number(place));
+        }
+        for Found { file, binding: id, context, .. } in found {
+            let binding = self.structure(file).binding(id);
+            if let Some((owner, Owned::Parameter(place))) = self.owner_of(file, id) {
+                all.extend(self.given_places(context, file, owner, place));
+            } else if let (true, Some(value)) =
+                (binding.is_alias || binding.kind == BindingKind::Element, binding.value)
+            {
+                all.extend(self.get(Question::Places(context, file, value)));
+            }
+        }
+        all
+    }
+
+    /// The places that a call at hand, or the default, gives a parameter.
+    fn given_places(&mut self, context: Context, file: usize, owner: ValueId, place: usize) -> Vec<u32> {
+        let Value::Function(function) = self.structure(file).value(owner) else { return Vec::new() };
+        let parameter = function.parameters[place];
+        let mut all = Vec::new();
+        if let Some(frame) = self.frame_of(context, file, owner, false)
+            && let Some((from, call, outer)) = frame.call
+            && let Value::Call { arguments, named, .. } = self.structure(from).value(call)
+        {
+            let name = &self.structure(file).binding(parameter.binding).name;
+            let takes_receiver = function.receiver.is_some() && function.takes_receiver;
+            let shift = usize::from(takes_receiver && frame.receiver.is_none());
+            let by_name = named.iter().find(|(given, _)| given == name).map(|(_, value)| *value);
+            let by_place = arguments.get(place + shift).filter(|argument| !argument.is_spread);
+            if let Some(value) = by_name.or_else(|| by_place.map(|argument| argument.value)) {
+                all.extend(self.get(Question::Places(outer, from, value)));
+            }
+        }
+        if all.is_empty()
+            && let Some(value) = parameter.default
+        {
+            all.extend(self.get(Question::Places(context, file, value)));
+        }
+        all
+    }
+}

@@ -1,0 +1,398 @@
+//! Meaning of names: one search over the structures of all files, as far as a question needs it.
+//!
+//! Each question is a set that grows until nothing more comes in (a least fixed point): the things that a value may
+//! be, the places that a name may stand for. Sets are worked out when they are asked for, and kept. A function's
+//! parameters are what the call at hand gives them ([`Frame`]); asked from within, a parameter is an unknown thing, or, with
+//! [`Solver::with_callers`], what all calls give it. The order of statements does not count.
+
+mod aliases;
+mod calls;
+mod edges;
+mod inherited;
+mod lookup;
+mod members;
+mod records;
+mod tables;
+mod things;
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    rc::Rc,
+};
+
+use indexmap::IndexSet;
+
+pub use aliases::{Definition, EdgeClass};
+
+use self::tables::{FileTables, PackageTables};
+use super::{
+    builder::deep,
+    file::{BindingId, FileStructure, NameSpace, Value, ValueId},
+    project::Project,
+};
+
+/// Number of a thing.
+pub(super) type ThingId = u32;
+/// Number of a frame, and so of all around it; 0 for none.
+pub(super) type Context = u32;
+
+/// Something that a value may be.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Thing {
+    /// Something made at a place: a function, a class, a record, a constant, something unknown.
+    Site { file: usize, value: ValueId, context: Context },
+    /// An instance of a class (or of a function that `new` is called on), with the call that made it.
+    Instance { class: ThingId, made: Option<(usize, ValueId, Context)> },
+    /// A method with its object.
+    Bound { function: ThingId, receiver: ThingId },
+    /// A package.
+    Package(u32),
+    /// A parameter, a field of which nothing else is known.
+    Unknown { file: usize, binding: BindingId, context: Context },
+    /// The instance as the bases of a class see it.
+    Super { class: ThingId },
+    /// Something that is not in the project; `depth` names of the path that was imported are read.
+    Outside { file: usize, binding: Option<BindingId>, path: String, depth: usize },
+    /// Something that gives these one by one.
+    Many(ThingId),
+    /// Something to wait for.
+    Later(ThingId),
+}
+
+/// A call that is being looked into: parameters of the function are what it gives.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Frame {
+    pub file: usize,
+    pub function: ValueId,
+    /// The call, or the type with arguments; its file and its context.
+    pub call: Option<(usize, ValueId, Context)>,
+    pub receiver: Option<ThingId>,
+    /// Frames around the function.
+    pub outer: Context,
+    /// Calls in each other.
+    pub depth: u8,
+    /// Types with arguments in each other.
+    pub types: u8,
+}
+
+/// A place that a name may stand for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Found {
+    pub file: usize,
+    pub binding: BindingId,
+    pub context: Context,
+    /// The object whose member it is.
+    pub receiver: Option<ThingId>,
+}
+
+/// A question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    /// The things that a value may be.
+    Value(Context, usize, ValueId),
+    /// The things that a binding may have.
+    Bound(Context, usize, BindingId),
+    /// Numbers of [`Found`] places that a value stands for, by way of other names too.
+    Places(Context, usize, ValueId),
+    /// Numbers of calls of a function in [`Solver::sites`].
+    Callers(usize, ValueId),
+    /// The things that are elements of a thing.
+    Elements(ThingId),
+    /// The things that are instances of a type.
+    Instances(ThingId),
+    /// Numbers of the places of an element, by the number of its key, or of all elements, as a file sees them.
+    Items(usize, ThingId, Option<u32>),
+    /// A class and its bases in the order in which members are looked for.
+    Lineage(ThingId),
+    /// Numbers of the places of a member, by the number of its name, as a file sees it.
+    Members(usize, ThingId, u32, NameSpace),
+    /// The things that a call of a thing gives.
+    Result(ThingId, (usize, ValueId, Context), bool),
+}
+
+/// A set with those who have read it.
+#[derive(Debug, Default)]
+struct Answer {
+    set: Vec<u32>,
+    readers: HashSet<Question>,
+    is_queued: bool,
+}
+
+/// Calls in each other at most.
+const DEEPEST: u8 = 3;
+/// Types with arguments in each other at most.
+const TYPES: u8 = 5;
+/// Names of a scope from which on they are looked up in a table.
+const LARGE: usize = 32;
+/// Questions that are worked out within each other.
+const NESTED: usize = 60;
+/// Elements of a set; what may be more is not told apart.
+const MOST: usize = 32;
+/// Steps for one question, after which what was found is all that is said.
+const STEPS: usize = 30_000;
+
+/// Meaning of the names of a project.
+pub struct Solver<'p> {
+    project: &'p Project,
+    with_callers: bool,
+    things: IndexSet<Thing>,
+    frames: IndexSet<Frame>,
+    places: IndexSet<Found>,
+    names: IndexSet<String>,
+    /// Calls with their files, contexts and receivers.
+    sites: IndexSet<(usize, ValueId, Context, Option<ThingId>)>,
+    answers: HashMap<Question, Answer>,
+    asked: Vec<Question>,
+    queue: VecDeque<Question>,
+    steps: usize,
+    /// Tables of those files that were looked into.
+    tables: HashMap<usize, Rc<FileTables>>,
+    /// Tables of those packages that were looked into.
+    packages: HashMap<u32, Rc<PackageTables<'p>>>,
+}
+
+/// Role of a parameter in its function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owned {
+    Receiver,
+    Parameter(usize),
+    /// A type parameter of a function.
+    Type(usize),
+}
+
+impl<'p> Solver<'p> {
+    /// A solver of which nothing was asked.
+    pub fn new(project: &'p Project) -> Self {
+        Self {
+            project,
+            with_callers: false,
+            things: IndexSet::new(),
+            frames: IndexSet::new(),
+            places: IndexSet::new(),
+            names: IndexSet::new(),
+            sites: IndexSet::new(),
+            answers: HashMap::new(),
+            asked: Vec::new(),
+            queue: VecDeque::new(),
+            steps: 0,
+            tables: HashMap::new(),
+            packages: HashMap::new(),
+        }
+    }
+
+    fn tables(&mut self, file: usize) -> Rc<FileTables> {
+        let structure = self.structure(file);
+        self.tables.entry(file).or_insert_with(|| Rc::new(FileTables::of(structure))).clone()
+    }
+
+    fn package_tables(&mut self, package: u32) -> Rc<PackageTables<'p>> {
+        let project = self.project;
+        self.packages.entry(package).or_insert_with(|| Rc::new(PackageTables::of(project, package))).clone()
+    }
+
+    fn owner_of(&mut self, file: usize, binding: BindingId) -> Option<(ValueId, Owned)> {
+        self.tables(file).parameters.get(&binding).copied()
+    }
+
+    /// Parameters are what all calls of the project give them.
+    #[must_use]
+    pub fn with_callers(self) -> Self {
+        Self { with_callers: true, ..self }
+    }
+
+    fn structure(&self, file: usize) -> &'p FileStructure {
+        &self.project.files()[file].structure
+    }
+
+    fn thing(&mut self, thing: Thing) -> ThingId {
+        self.things.insert_full(thing).0 as ThingId
+    }
+
+    fn thing_at(&self, id: ThingId) -> Thing {
+        self.things[id as usize].clone()
+    }
+
+    fn site(&mut self, file: usize, value: ValueId, context: Context) -> ThingId {
+        self.thing(Thing::Site { file, value, context })
+    }
+
+    /// The value of a site, where it is one.
+    fn value_of(&self, id: ThingId) -> Option<(usize, ValueId, Context, &'p Value)> {
+        match self.things[id as usize] {
+            Thing::Site { file, value, context } => Some((file, value, context, self.structure(file).value(value))),
+            _ => None,
+        }
+    }
+
+    fn frame(&self, context: Context) -> Option<&Frame> {
+        self.frames.get_index((context as usize).checked_sub(1)?)
+    }
+
+    /// The frame within others, or those others where they are many already.
+    fn push(
+        &mut self,
+        (file, function): (usize, ValueId),
+        outer: Context,
+        call: Option<(usize, ValueId, Context)>,
+        receiver: Option<ThingId>,
+    ) -> Context {
+        let is_type = call.is_some_and(|call| self.is_type(call));
+        let counts = |context: Context| self.frame(context).map_or([0, 0], |frame| [frame.depth, frame.types]);
+        let (around, from) = (counts(outer), call.map_or([0, 0], |(.., context)| counts(context)));
+        let depth = u8::from(!is_type) + around[0].max(from[0]);
+        let types = u8::from(is_type) + around[1].max(from[1]);
+        let is_nested = |context| {
+            let mut next = self.frame(context);
+            while let Some(frame) = next {
+                if (frame.file, frame.function) == (file, function) {
+                    return true;
+                }
+                next = self.frame(frame.call.map_or(frame.outer, |(.., context)| context));
+            }
+            false
+        };
+        // A function that calls itself is looked into once.
+        if depth > DEEPEST || types > TYPES || call.is_some_and(|(.., context)| !is_type && is_nested(context)) {
+            return outer;
+        }
+        self.frames.insert_full(Frame { file, function, call, receiver, outer, depth, types }).0 as Context + 1
+    }
+
+    /// The frame of a function, from a context outwards: that of a call, or that of its type with arguments.
+    fn frame_of(&self, context: Context, file: usize, function: ValueId, of_type: bool) -> Option<Frame> {
+        self.frame(self.context_of(context, file, function, of_type)?).cloned()
+    }
+
+    fn context_of(&self, mut context: Context, file: usize, function: ValueId, of_type: bool) -> Option<Context> {
+        while let Some(frame) = self.frame(context) {
+            let is_type = frame.call.is_some_and(|call| self.is_type(call));
+            if frame.file == file && frame.function == function && is_type == of_type {
+                return Some(context);
+            }
+            context = frame.outer;
+        }
+        None
+    }
+
+    /// True for a type with arguments, where other frames have a call.
+    fn is_type(&self, (file, call, _): (usize, ValueId, Context)) -> bool {
+        !matches!(self.structure(file).value(call), Value::Call { .. })
+    }
+
+    /// The set as it is now; whoever asks is asked again where it grows.
+    fn get(&mut self, question: Question) -> Vec<u32> {
+        let reader = self.asked.last().copied();
+        let is_new = !self.answers.contains_key(&question);
+        let answer = self.answers.entry(question).or_default();
+        answer.readers.extend(reader);
+        if is_new {
+            if self.asked.len() < NESTED && self.steps <= STEPS {
+                self.work_out(question);
+            } else {
+                self.enqueue(question);
+            }
+        }
+        self.answers[&question].set.clone()
+    }
+
+    /// The set when nothing more comes in.
+    fn settled(&mut self, question: Question) -> Vec<u32> {
+        self.steps = 0;
+        self.get(question);
+        self.settle();
+        self.answers[&question].set.clone()
+    }
+
+    fn settle(&mut self) {
+        while let Some(question) = self.queue.pop_front() {
+            if self.steps > STEPS {
+                self.queue.push_front(question);
+                return;
+            }
+            if let Some(answer) = self.answers.get_mut(&question) {
+                answer.is_queued = false;
+            }
+            self.work_out(question);
+        }
+    }
+
+    fn enqueue(&mut self, question: Question) {
+        if let Some(answer) = self.answers.get_mut(&question)
+            && !answer.is_queued
+        {
+            answer.is_queued = true;
+            self.queue.push_back(question);
+        }
+    }
+
+    fn work_out(&mut self, question: Question) {
+        deep(|| self.work_out_here(question));
+    }
+
+    fn work_out_here(&mut self, question: Question) {
+        self.steps += 1;
+        self.asked.push(question);
+        let found = match question {
+            Question::Value(context, file, value) => self.things_of(context, file, value),
+            Question::Bound(context, file, binding) => self.things_bound(context, file, binding),
+            Question::Places(context, file, value) => self.places_of(context, file, value),
+            // Grows where calls are looked at.
+            Question::Callers(..) => Vec::new(),
+            Question::Elements(thing) => self.elements_of(thing),
+            Question::Instances(of) => self.instances_of(of),
+            Question::Items(asking, object, key) => {
+                let key = key.map(|key| self.names[key as usize].clone());
+                let found = self.items_of(asking, object, key.as_deref());
+                self.numbers(found)
+            }
+            Question::Lineage(class) => self.lineage_of(class),
+            Question::Members(asking, object, name, space) => {
+                let name = self.names[name as usize].clone();
+                let found = self.members_of(asking, object, &name, space);
+                self.numbers(found)
+            }
+            Question::Result(callee, call, creates) => self.result_of_thing(callee, call, creates),
+        };
+        self.asked.pop();
+        self.add(question, found);
+    }
+
+    /// Puts elements into a set, and asks those again who have read it.
+    fn add(&mut self, question: Question, found: Vec<u32>) {
+        let answer = self.answers.entry(question).or_default();
+        let before = answer.set.len();
+        for one in found {
+            if answer.set.len() < MOST && !answer.set.contains(&one) {
+                answer.set.push(one);
+            }
+        }
+        if answer.set.len() > before {
+            for reader in answer.readers.iter().copied().collect::<Vec<_>>() {
+                self.enqueue(reader);
+            }
+        }
+    }
+
+    fn number(&mut self, place: Found) -> u32 {
+        self.places.insert_full(place).0 as u32
+    }
+
+    fn numbers(&mut self, places: Vec<Found>) -> Vec<u32> {
+        places.into_iter().map(|place| self.number(place)).collect()
+    }
+
+    fn found(&self, numbers: Vec<u32>) -> Vec<Found> {
+        numbers.into_iter().map(|place| self.places[place as usize].clone()).collect()
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        match self.names.get_index_of(name) {
+            Some(known) => known as u32,
+            None => self.names.insert_full(name.to_owned()).0 as u32,
+        }
+    }
+
+    fn things(&mut self, context: Context, file: usize, value: ValueId) -> Vec<ThingId> {
+        self.get(Question::Value(context, file, value))
+    }
+}

@@ -1,0 +1,105 @@
+//! The names of a file's definitions with what they are inside of.
+
+use std::collections::HashMap;
+
+use super::file::{Binding, BindingId, BindingKind, FileStructure, ScopeId, ScopeKind, Value, ValueId};
+
+/// The definitions of a file by their names, and the names of its scopes.
+#[derive(Debug)]
+pub struct FileSymbols<'s> {
+    structure: &'s FileStructure,
+    /// Scope of each binding that has one.
+    scopes: HashMap<BindingId, ScopeId>,
+    /// Definition of each function and class.
+    owners: HashMap<ValueId, BindingId>,
+}
+
+impl<'s> FileSymbols<'s> {
+    /// The definitions of a structure.
+    pub fn of(structure: &'s FileStructure) -> Self {
+        let mut scopes = HashMap::new();
+        for (scope, at) in structure.scopes.iter().zip(0..) {
+            scope.names.iter().for_each(|(_, binding)| _ = scopes.entry(*binding).or_insert(ScopeId(at)));
+        }
+        let mut owners = HashMap::new();
+        let defines = |binding: &Binding| {
+            matches!(
+                binding.kind,
+                BindingKind::Function
+                    | BindingKind::Class
+                    | BindingKind::Module
+                    | BindingKind::Variable
+                    | BindingKind::Field
+            )
+        };
+        for (binding, at) in structure.bindings.iter().zip(0..).filter(|(binding, _)| defines(binding)) {
+            let mut value = binding.value;
+            while let Some(Value::Decorated { function, .. }) = value.map(|value| structure.value(value)) {
+                value = Some(*function);
+            }
+            if let Some(value) = value {
+                owners.entry(value).or_insert(BindingId(at));
+            }
+        }
+        Self { structure, scopes, owners }
+    }
+
+    /// The definition of a function or a class by its value.
+    pub fn of_value(&self, value: ValueId) -> Option<BindingId> {
+        self.owners.get(&value).copied()
+    }
+
+    /// The function around a scope: its value, where it is in one.
+    pub fn function_around(&self, scope: ScopeId) -> Option<ValueId> {
+        let mut next = Some(scope);
+        while let Some(at) = next {
+            let scope = self.structure.scope(at);
+            if let (ScopeKind::Function, Some(owner)) = (scope.kind, scope.owner) {
+                return Some(owner);
+            }
+            next = scope.parent;
+        }
+        None
+    }
+
+    /// Names of what is around a scope, outermost first.
+    pub fn path_of(&self, scope: ScopeId) -> Vec<&'s str> {
+        let mut parts = Vec::new();
+        let mut next = Some(scope);
+        while let Some(at) = next {
+            let scope = self.structure.scope(at);
+            let around = scope.parent.and_then(|parent| self.structure.scope(parent).owner);
+            // Type parameters stand in a scope around that of their owner.
+            if let Some(owner) = scope.owner.filter(|owner| around != Some(*owner)) {
+                match (self.of_value(owner), self.structure.value(owner)) {
+                    (Some(binding), _) => parts.push(self.structure.binding(binding).name.as_str()),
+                    // Members that are written beside their class are named by it.
+                    (None, Value::Name { name, .. }) => parts.push(name),
+                    _ => {}
+                }
+            }
+            next = scope.parent;
+        }
+        parts.reverse();
+        parts
+    }
+
+    /// The name of a definition with those of what it is inside of, outermost first.
+    pub fn path(&self, binding: BindingId) -> Vec<&'s str> {
+        let mut parts = self.scopes.get(&binding).map(|scope| self.path_of(*scope)).unwrap_or_default();
+        parts.push(self.structure.binding(binding).name.as_str());
+        parts
+    }
+
+    /// True for what others may ask for: no parameter, no label, nothing that a function keeps for itself.
+    pub fn is_symbol(&self, binding: BindingId) -> bool {
+        match self.structure.binding(binding).kind {
+            BindingKind::Function | BindingKind::Class | BindingKind::Module | BindingKind::Field => true,
+            BindingKind::Variable => {
+                let scope = self.scopes.get(&binding);
+                scope.is_some_and(|scope| self.function_around(*scope).is_none())
+            }
+            BindingKind::Parameter | BindingKind::Import | BindingKind::Label | BindingKind::Element => false,
+        }
+    }
+}
