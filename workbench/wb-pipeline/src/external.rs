@@ -7,12 +7,13 @@ use std::{
 
 use anyhow::Result;
 use wb_bench::{BenchmarkConfig, benchmarks::SEARCH, layouts::files::entries};
+use wb_code::structure::StructureSet;
 use wb_core::{Error, run_dir};
 use wb_data::external::that_brings;
 use wb_hub::Hub;
 use wb_sql::benchmarks::SqlBenchmark;
 
-use crate::{output, session::Folders, test_pairs};
+use crate::{output, session::Folders, structure::BENCHMARK as STRUCTURE, test_pairs};
 
 /// Fetches data sets by their names into the folder with data of others.
 pub type Fetch<'a> = &'a dyn Fn(&[String], &Path) -> Result<()>;
@@ -63,7 +64,14 @@ pub fn all(external: &Path, places: Folders<'_>) -> Result<Vec<Listed>> {
     let of_sql = OF_SQL.iter().map(|(name, measures, protocols)| (*name, *measures, (*protocols).to_owned()));
     let listed =
         |(name, measures, protocols)| Ok(Listed { name, state: state(name, external, places)?, measures, protocols });
-    of_retrieval.chain(of_sql).map(listed).collect()
+    let mut all = of_retrieval.chain(of_sql).map(listed).collect::<Result<Vec<Listed>>>()?;
+    all.push(Listed {
+        name: STRUCTURE,
+        state: DataState::There("--set SET --dataset DIR, an unpacked archive".to_owned()),
+        measures: "where names are defined, and what is called: assertions that hold, precision and recall of calls",
+        protocols: StructureSet::ALL.map(StructureSet::name).join(", "),
+    });
+    Ok(all)
 }
 
 /// Prints them as a table.

@@ -49,6 +49,7 @@ pub mod search;
 pub mod session;
 pub mod stages;
 pub mod steps;
+pub mod structure;
 pub mod synth;
 pub mod test_pairs;
 pub mod text2sql;

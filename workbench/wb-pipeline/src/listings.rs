@@ -7,7 +7,7 @@ use wb_bench::BenchmarkConfig;
 use wb_core::{records::outcome::OutcomeNumbers, run_dir};
 use wb_sql::benchmarks::SqlBenchmark;
 
-use crate::{external, output, session::Folders};
+use crate::{external, output, session::Folders, structure};
 
 /// Prints the runs of a folder with their states and scores.
 pub fn runs(folder: &Path) -> Result<()> {
@@ -49,6 +49,7 @@ pub fn benchmarks(external: &Path, places: Folders<'_>) -> Result<()> {
     for listed in external::all(external, places)? {
         match SqlBenchmark::named(listed.name) {
             Some(kind) => output::line(kind.card()),
+            None if listed.name == structure::BENCHMARK => output::line(structure::CARD),
             None => {
                 let benchmark = BenchmarkConfig::named(listed.name)?;
                 let card = benchmark.benchmark().card();

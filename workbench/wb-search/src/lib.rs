@@ -15,6 +15,7 @@ pub mod patterns;
 mod place;
 pub mod ranking;
 pub mod sets;
+pub mod structure;
 pub mod units;
 pub mod vectors;
 mod watch;

@@ -9,7 +9,7 @@ use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint};
 
 use crate::{
     CodeIndex, Error, FolderFiles, Result, UnitVectors, VectorEncoder, VectorStore, build, index::Changes,
-    vectors::embed,
+    structure::StructureStore, vectors::embed,
 };
 
 /// A project's folder and the file of its index.
@@ -89,9 +89,23 @@ impl IndexPlace {
 
     /// The file of the index's vectors.
     pub fn vectors_file(&self) -> PathBuf {
+        self.beside(".vectors")
+    }
+
+    /// The file of the structures of the index's files.
+    pub fn structures_file(&self) -> PathBuf {
+        self.beside(".structures")
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
         let mut name = self.file.clone().into_os_string();
-        name.push(".vectors");
+        name.push(ending);
         name.into()
+    }
+
+    /// Brings the structures of the index's files up to date; the number of files that were read for it.
+    pub fn bring_up_structures(&self, index: &CodeIndex, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
+        StructureStore::bring_up(&self.structures_file(), index, progress)
     }
 
     /// The index's vectors as they are kept; `None` where there are none.

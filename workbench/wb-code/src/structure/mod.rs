@@ -1,6 +1,6 @@
 //! Meaning of names in code: definitions, usages, calls, over files and languages.
 //!
-//! Each language writes its files down in one small language of scopes, bindings and values ([`file`]), which a
+//! Each language writes its files down in one small language of scopes, bindings and values ([`FileStructure`]), which a
 //! [`Solver`] asks. After Creager and van Antwerpen, "Stack Graphs: Name Resolution at Scale" (2023), for what a name
 //! stands for, and Salis et al., "PyCG: Practical Call Graph Generation in Python" (2021), for what a call may call; other
 //! than these, both are one search, and methods know the call that made their object.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use wb_core::{
     EncoderRef,
     run_dir::write_json,
@@ -18,7 +18,7 @@ use wb_search::{
 };
 
 use super::{Told, open};
-use crate::output;
+use crate::{output, requirements};
 
 /// Reads a set and indexes its repositories.
 pub(super) fn indexed(set: SearchSet, folder: &Path, progress: Told<'_>) -> Result<IndexedSet> {
@@ -112,25 +112,9 @@ impl SearchBench<'_> {
         if let Some(path) = self.json {
             write_json(path, &own)?;
         }
-        reaches(&own, &self.require)
+        let known = own.metrics.iter().map(|(name, value)| (name.clone(), value.value)).collect();
+        requirements::reached(&known, &self.require, own.set.name())
     }
-}
-
-/// True where each metric reaches what is required of it; tells of those that do not.
-fn reaches(measured: &Measured, require: &[(String, f64)]) -> Result<bool> {
-    let mut all = true;
-    for (metric, least) in require {
-        let Some(found) = measured.metrics.get(metric) else {
-            let known: Vec<&str> = measured.metrics.keys().map(String::as_str).collect();
-            let set = measured.set;
-            bail!("--require {metric}={least}: {set} has no metric `{metric}`, but {}", known.join(", "));
-        };
-        if found.value < *least {
-            output::note(format!("{metric} is {:.4}, required is {least}", found.value));
-            all = false;
-        }
-    }
-    Ok(all)
 }
 
 /// A table of kinds of questions with their intervals, for the metrics that say most; nothing of a set of one kind.

@@ -48,6 +48,7 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
     };
     let started = Instant::now();
     let (mut index, found) = place.bring_up(anew, progress)?;
+    place.bring_up_structures(&index, progress)?;
     if matches!(encoder, IndexEncoder::Without) {
         place.forget_vectors()?;
     }

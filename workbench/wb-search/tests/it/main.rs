@@ -8,6 +8,7 @@ mod killed;
 mod patterns;
 mod search;
 mod sets;
+mod structure;
 mod vectors;
 
 use std::{fs, path::Path};

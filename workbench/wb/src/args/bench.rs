@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::LazyLock};
 use clap::Args;
 use wb_bench::benchmarks::{OF_TEXTS, SEARCH};
 use wb_encoder::{DeviceConfig, MemoryType};
-use wb_search::sets::SearchSet;
+use wb_pipeline::structure::{BENCHMARK as STRUCTURE, QuestionSet};
 use wb_sql::{Compat, benchmarks::SqlBenchmark};
 
 use super::PlacesArguments;
@@ -61,9 +61,9 @@ pub struct Bench {
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
     /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, no-answer, or own, made of the repository that
-    /// --dataset is.
+    /// --dataset is; of `structure`: stack-graphs, pycg.
     #[arg(long, value_name = "SET")]
-    pub set: Option<SearchSet>,
+    pub set: Option<QuestionSet>,
     /// Weights of the ranking of `search` that `wb search tune` wrote, instead of its own.
     #[arg(long, value_name = "FILE", requires = "set")]
     pub weights: Option<PathBuf>,
@@ -163,7 +163,7 @@ impl Bench {
             (self.token_index.is_some(), "--token-index", RETRIEVAL),
             (!self.compare_dtype.is_empty(), "--compare-dtype", RETRIEVAL),
             (self.rerank.is_some(), "--rerank", RETRIEVAL),
-            (self.set.is_some(), "--set", &[SEARCH]),
+            (self.set.is_some(), "--set", &[SEARCH, STRUCTURE]),
             (self.embed.is_some(), "--embed", RETRIEVAL),
             (self.max_tokens.is_some(), "--max-tokens", RETRIEVAL),
             (self.device != DeviceConfig::Auto, "--device", RETRIEVAL),

@@ -38,6 +38,11 @@ impl Command {
             | Self::Init(_)
             | Self::Index(_)
             | Self::Search(_)
+            | Self::Def(_)
+            | Self::Refs(_)
+            | Self::Callers(_)
+            | Self::Calls(_)
+            | Self::Outline(_)
             | Self::Doctor(_)
             | Self::Completions { .. }
             | Self::Probe(_)

@@ -7,7 +7,9 @@ mod encode;
 mod given;
 mod init;
 mod mine_negatives;
+mod runs;
 mod search;
+mod structure;
 mod text2sql;
 
 use std::path::PathBuf;
@@ -25,7 +27,9 @@ pub use self::{
     given::{ExperimentArguments, Given, GivenLedger},
     init::InitArguments,
     mine_negatives::MineNegatives,
+    runs::{Compare, Ls, Report},
     search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
+    structure::{CallersArguments, OutlineArguments, SymbolArguments},
     text2sql::Text2Sql,
 };
 
@@ -197,6 +201,31 @@ Examples:
   wb search 'where is this tested' --current-file src/parser.rs
   cargo test 2>&1 | wb search --issue -")]
     Search(Box<SearchArguments>),
+    /// Says where a name is defined: nearest first, then what that is another name of.
+    #[command(after_help = "\
+Examples:
+  wb def Parser.parse
+  wb def parser::Parser --json
+  wb def src/main.rs:42        # whatever that line uses")]
+    Def(SymbolArguments),
+    /// Lists the places that use a definition, the sure ones first.
+    #[command(after_help = "\
+Examples:
+  wb refs Parser.parse
+  wb refs Parser -n 100 --skip 100 --json")]
+    Refs(SymbolArguments),
+    /// Lists the functions that call a function, and those that call these.
+    #[command(after_help = "\
+Examples:
+  wb callers Parser.parse
+  wb callers parse --depth 3")]
+    Callers(CallersArguments),
+    /// Lists what a function calls, and where that is defined.
+    #[command(after_help = "Examples:\n  wb calls Parser.parse\n  wb calls main --json")]
+    Calls(SymbolArguments),
+    /// Lists functions and types of a file or a folder by the lines that define them.
+    #[command(after_help = "Examples:\n  wb outline src/parser.rs\n  wb outline src --json")]
+    Outline(OutlineArguments),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
     #[command(after_help = "\
 Examples:
@@ -318,55 +347,6 @@ pub struct AbArguments {
     /// Ends with exit code 1 where the candidate is surely worse.
     #[arg(long)]
     pub no_worse: bool,
-    #[command(flatten)]
-    pub places: PlacesArguments,
-}
-
-/// Two runs, or two files of `wb bench --json`, to compare.
-#[derive(Debug, Args)]
-pub struct Compare {
-    /// The baseline: a run, or a JSON file of `wb bench`.
-    pub a: String,
-    /// The candidate.
-    pub b: String,
-    /// Ends with exit code 1 where the candidate is worse.
-    #[arg(long)]
-    pub no_worse: bool,
-    #[command(flatten)]
-    pub places: PlacesArguments,
-}
-
-/// Runs to report on.
-#[derive(Debug, Args)]
-pub struct Report {
-    /// Runs; the latest one if none is named.
-    #[arg(value_name = "RUN")]
-    pub named: Vec<String>,
-    /// Opens the page: with the program that BROWSER names, else with the one of this system.
-    #[arg(long)]
-    pub open: bool,
-    #[command(flatten)]
-    pub places: PlacesArguments,
-}
-
-/// Lists to print.
-#[derive(Debug, Args)]
-pub struct Ls {
-    /// Every key of a YAML with its default.
-    #[arg(long)]
-    pub defaults: bool,
-    /// The JSON Schema of a YAML, by which an editor completes and checks it: `configs/schema.json`.
-    #[arg(long)]
-    pub schema: bool,
-    /// Benchmarks with their papers and licenses, and whose data is there.
-    #[arg(long)]
-    pub benchmarks: bool,
-    /// The folder in which --benchmarks looks for data.
-    #[arg(long, default_value = EXTERNAL, value_name = "DIR")]
-    pub external: PathBuf,
-    /// The tasks that `wb synth` has pairs written for.
-    #[arg(long)]
-    pub tasks: bool,
     #[command(flatten)]
     pub places: PlacesArguments,
 }

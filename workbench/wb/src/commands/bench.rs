@@ -12,6 +12,7 @@ use wb_pipeline::{
     device,
     documents::Documents,
     encoder, external, manifest, mine, requirements,
+    structure::BENCHMARK as STRUCTURE,
 };
 use wb_retrieval::{mining::CrossEncoderConfig, token_index::TokenIndexConfig};
 use wb_sql::benchmarks::SqlBenchmark;
@@ -30,7 +31,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if arguments.names.is_empty() {
         return list(arguments);
     }
-    if arguments.names == [SEARCH] {
+    if arguments.names == [SEARCH] || arguments.names == [STRUCTURE] {
         return search::bench(arguments);
     }
     let of_sql = one_of_sql(&arguments.names)?;
@@ -119,9 +120,9 @@ fn wanted(arguments: &args::Bench) -> WantedContestants<'_> {
 fn one_of_sql(names: &[String]) -> Result<Option<SqlBenchmark>> {
     let Some(benchmark) = names.iter().find_map(|name| SqlBenchmark::named(name)) else {
         if let Some(name) = names.iter().find(|name| !OF_TEXTS.contains(&name.as_str())) {
-            let all = OF_TEXTS.into_iter().chain([SEARCH]).chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
-            if name == SEARCH {
-                bail!("{SEARCH} is measured alone: its options are its own");
+            let all = OF_TEXTS.into_iter().chain([SEARCH, STRUCTURE]).chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
+            if [SEARCH, STRUCTURE].contains(&name.as_str()) {
+                bail!("{name} is measured alone: its options are its own");
             }
             let hint = suggest::hint(name, all);
             return Err(Error::unknown("benchmark", name.clone()).with_hint_if(hint).into());

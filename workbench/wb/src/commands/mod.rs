@@ -16,13 +16,14 @@ mod mine_negatives;
 mod recipes;
 mod report;
 mod search;
+mod structure;
 mod synth;
 mod text2sql;
 
 use anyhow::Result;
 use clap::CommandFactory;
 
-use crate::args::{Arguments, Command, DataArguments, DataCommand};
+use crate::args::{Arguments, CallersArguments, Command, DataArguments, DataCommand};
 
 /// The end of a command, as the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,13 @@ pub fn run(command: Command) -> Result<End> {
         Command::Report(arguments) => report::report(&arguments),
         Command::Index(arguments) => search::index(arguments),
         Command::Search(arguments) => search::search(*arguments),
+        Command::Def(symbol) => structure::ask(symbol, |it, place, progress| it.definitions(place, progress)),
+        Command::Refs(symbol) => structure::ask(symbol, |it, place, progress| it.usages(place, progress)),
+        Command::Callers(CallersArguments { symbol, depth }) => {
+            structure::ask(symbol, |it, place, progress| it.callers(usize::from(depth), place, progress))
+        }
+        Command::Calls(symbol) => structure::ask(symbol, |it, place, progress| it.calls(place, progress)),
+        Command::Outline(arguments) => structure::outline(arguments),
         Command::Encode(arguments) => encode::encode(arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use wb_bench::benchmarks::SEARCH;
+use wb_code::structure::StructureSet;
 use wb_core::Error;
 use wb_pipeline::{
     requirements,
     search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench},
+    structure::{BENCHMARK, QuestionSet, StructureBench},
     typed,
 };
 use wb_search::{
@@ -106,17 +109,30 @@ fn tune(arguments: args::TuneArguments) -> Result<End> {
     Ok(End::Done)
 }
 
-/// `wb bench search`
+/// `wb bench search` and `wb bench structure`
 pub fn bench(arguments: &args::Bench) -> Result<End> {
+    let name = arguments.names.concat();
+    let is_search = name == SEARCH;
     let (Some(set), Some(folder)) = (arguments.set, &arguments.dataset) else {
-        let names = SearchSet::ALL.map(SearchSet::name).join(", ");
-        bail!("wb bench search --set SET --dataset DIR: a set of {names}");
+        let (search, structure) = (SearchSet::ALL.map(SearchSet::name), StructureSet::ALL.map(StructureSet::name));
+        let names = if is_search { search.join(", ") } else { structure.join(", ") };
+        bail!("wb bench {name} --set SET --dataset DIR: a set of {names}");
     };
-    const TAKEN: [&str; 7] = ["--dataset", "--json", "--require", "--encoder", "--trec", "--set", "--device"];
-    if let Some((option, _)) = arguments.given().find(|(option, _)| !TAKEN.contains(option)) {
-        bail!("{option} is for other benchmarks, not for search");
+    const TAKEN: [&str; 7] = ["--dataset", "--json", "--require", "--set", "--encoder", "--trec", "--device"];
+    let taken = if is_search { TAKEN.as_slice() } else { &TAKEN[..4] };
+    if let Some((option, _)) = arguments.given().find(|(option, _)| !taken.contains(option)) {
+        bail!("{option} is for other benchmarks, not for {name}");
     }
     let require = arguments.require.iter().map(|text| requirements::requirement(text)).collect::<Result<Vec<_>>>()?;
+    let set = match set {
+        QuestionSet::Search(set) if is_search => set,
+        QuestionSet::Structure(set) if !is_search => {
+            let bench = StructureBench { set, folder, json: arguments.json.as_deref(), require };
+            return Ok(if bench.run()? { End::Done } else { End::Refused });
+        }
+        QuestionSet::Search(_) => bail!("that set is one of search: wb bench {SEARCH} --set ..."),
+        QuestionSet::Structure(_) => bail!("that set is one of {BENCHMARK}: wb bench {BENCHMARK} --set ..."),
+    };
     let bench = SearchBench {
         set,
         folder,

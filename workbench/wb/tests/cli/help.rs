@@ -2,8 +2,8 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: &str =
-    "run init check data train mine-negatives bench text2sql ab compare report encode export ls doctor";
+const COMMANDS: &str = "run init check data train mine-negatives bench text2sql ab compare report index search def refs callers calls outline \
+     encode export ls doctor";
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -41,6 +41,11 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   report          Makes the HTML page and PNGs of a run
     out:   index           Indexes the code of a project, or brings its index up to date
     out:   search          Finds functions, types and sections of a project by words or names
+    out:   def             Says where a name is defined: nearest first, then what that is another name of
+    out:   refs            Lists the places that use a definition, the sure ones first
+    out:   callers         Lists the functions that call a function, and those that call these
+    out:   calls           Lists what a function calls, and where that is defined
+    out:   outline         Lists functions and types of a file or a folder by the lines that define them
     out:   encode          Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls              Runs with their scores, or what there is to choose from

@@ -38,6 +38,7 @@ mod sandbox;
 mod search;
 mod static_from_teacher;
 mod story;
+mod structure;
 mod synthesis;
 mod weights;
 mod xtr;

@@ -1,0 +1,7 @@
+//! Structure of code: definitions, usages and calls, and how well they are found.
+
+mod asked;
+mod bench;
+
+pub use asked::{SymbolQuestion, outline};
+pub use bench::{BENCHMARK, CARD, QuestionSet, StructureBench};

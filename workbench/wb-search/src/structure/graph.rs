@@ -1,0 +1,259 @@
+//! A project's definitions and usages, of the structures that are kept beside its index; files that have changed since are
+//! read as they are now.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use wb_code::{
+    Language,
+    structure::{
+        EdgeClass, FileStructure, FileSymbols, LazyStructure, Project, Solver, StructureSource, StructuredFile,
+        file::{BindingId, BindingKind},
+        lowers_by_rules, structure_of,
+    },
+};
+
+use super::store::StructureStore;
+use crate::{CodeIndex, Error, FileRole, IndexPlace, Result, patterns::TrigramFinder};
+
+/// Settings that imports follow.
+const SETTINGS: [&str; 5] = ["package.json", "tsconfig.json", "jsconfig.json", "go.mod", "Cargo.toml"];
+
+/// A definition.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct SymbolPlace {
+    /// Path of its file.
+    pub path: String,
+    /// Line of its name, from 1.
+    pub line: u32,
+    /// Its name with those of what it is inside of: `Class.method`.
+    pub name: String,
+    /// Kind: function, class, module, variable, field.
+    pub kind: BindingKind,
+    /// Position of the file in the graph.
+    #[serde(skip)]
+    pub(super) file: usize,
+    #[serde(skip)]
+    pub(super) binding: BindingId,
+}
+
+/// Structures of the files of an index.
+struct IndexStructures {
+    store: Option<StructureStore>,
+    root: PathBuf,
+    files: Vec<([u64; 2], Language, String)>,
+    /// Files that are not what they were.
+    changed: HashSet<String>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl IndexStructures {
+    fn read(&self, number: usize) -> Result<FileStructure> {
+        let (key, language, path) = &self.files[number];
+        if !self.changed.contains(path)
+            && let Some(bytes) = self.store.as_ref().and_then(|store| store.bytes(*key))
+        {
+            return FileStructure::from_bytes(&bytes?);
+        }
+        // One that is gone meanwhile has nothing.
+        let text = std::fs::read_to_string(self.root.join(path)).unwrap_or_default();
+        Ok(structure_of(&text, *language))
+    }
+
+    /// True where a name may stand in a file, without reading more of it than that takes.
+    fn may_have(&self, number: usize, name: &str) -> bool {
+        let (key, _, path) = &self.files[number];
+        match self.store.as_ref().filter(|_| !self.changed.contains(path)).and_then(|store| store.bytes(*key)) {
+            Some(Ok(bytes)) => memchr::memmem::find(&bytes, name.as_bytes()).is_some(),
+            _ => true,
+        }
+    }
+}
+
+impl StructureSource for IndexStructures {
+    fn structure(&self, number: usize) -> FileStructure {
+        self.read(number).unwrap_or_else(|error| {
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            structure_of("", Language::Python)
+        })
+    }
+}
+
+/// The definitions and usages of a project.
+pub struct ProjectGraph {
+    pub(super) project: Project,
+    structures: Arc<IndexStructures>,
+    /// Numbers in `structures` of the project's files, in their order.
+    numbers: Vec<usize>,
+    roles: HashMap<String, FileRole>,
+    /// Files of the index by the trigrams of a name, see [`CodeIndex::files_with`].
+    index: CodeIndex,
+    at_index: HashMap<String, usize>,
+}
+
+impl ProjectGraph {
+    /// The graph of an index and of the files as they are now.
+    pub fn open(place: &IndexPlace, index: CodeIndex) -> Result<Self> {
+        let stale = index.stale()?;
+        let changed: HashSet<String> = stale.changed.into_iter().collect();
+        let gone: HashSet<String> = stale.gone.into_iter().collect();
+        let mut files = Vec::new();
+        let mut settings = BTreeMap::new();
+        let (mut roles, mut at_index) = (HashMap::new(), HashMap::new());
+        let known: HashSet<&str> = index.files().iter().map(|file| file.path.as_str()).collect();
+        let new = changed.iter().filter(|path| !known.contains(path.as_str())).cloned().collect::<BTreeSet<String>>();
+        for (at, file) in index.files().iter().enumerate().filter(|(_, file)| !gone.contains(&file.path)) {
+            at_index.insert(file.path.clone(), at);
+            roles.insert(file.path.clone(), file.role);
+            if let Some(language) = Language::named(&file.language) {
+                files.push((file.hash, language, file.path.clone()));
+            }
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            if SETTINGS.contains(&name) {
+                let text = std::fs::read_to_string(index.root().join(&file.path)).unwrap_or_default();
+                settings.insert(file.path.clone(), text);
+            }
+        }
+        for path in new {
+            let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+            files.extend(Language::from_extension(extension).map(|language| ([0; 2], language, path.clone())));
+        }
+        let store = StructureStore::open(&place.structures_file())?;
+        let root = index.root().to_owned();
+        let structures = Arc::new(IndexStructures { store, root, files, changed, failed: Mutex::new(None) });
+        let mut all = Vec::with_capacity(structures.files.len());
+        for (number, (key, language, path)) in structures.files.iter().enumerate() {
+            let kept = structures.store.as_ref().filter(|_| !structures.changed.contains(path));
+            let head = kept.and_then(|store| store.head(*key)).cloned();
+            let source: Arc<dyn StructureSource> = structures.clone();
+            let structure = LazyStructure::from_source(source, number);
+            // One that is not kept is read to know what it says to others; of languages by name nobody asks.
+            let head = match head {
+                Some(head) => head,
+                None if lowers_by_rules(*language) => wb_code::structure::StructureHead::of(&structure),
+                None => wb_code::structure::StructureHead::default(),
+            };
+            all.push((number, StructuredFile { path: path.clone(), language: *language, head, structure }));
+        }
+        all.sort_by(|one, other| one.1.path.cmp(&other.1.path));
+        let (numbers, files) = all.into_iter().unzip();
+        Ok(Self { project: Project::new(files, &settings), structures, numbers, roles, index, at_index })
+    }
+
+    /// Files that differ from those that were indexed, in order.
+    pub fn changed(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = self.structures.changed.iter().map(String::as_str).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The index.
+    pub fn index(&self) -> &CodeIndex {
+        &self.index
+    }
+
+    /// The error of a structure that could not be read, if there was one.
+    pub(super) fn whole<T>(&self, answer: T) -> Result<T> {
+        match self.structures.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => Ok(answer),
+        }
+    }
+
+    /// Files that may have a name: by the trigrams of the index, and where that has changed all.
+    pub(super) fn files_with(&self, name: &str) -> Result<Vec<usize>> {
+        let mut among: Option<HashSet<u32>> = None;
+        for trigram in TrigramFinder::new().of(name) {
+            let files: HashSet<u32> = self.index.files_with(trigram)?.into_iter().collect();
+            among = Some(match among {
+                Some(among) => among.intersection(&files).copied().collect(),
+                None => files,
+            });
+        }
+        let may_have = |file: &usize| {
+            let path = &self.project.files()[*file].path;
+            let is_in = |at: &usize| among.as_ref().is_none_or(|among| among.contains(&(*at as u32)));
+            self.structures.changed.contains(path) || self.at_index.get(path).is_none_or(is_in)
+        };
+        let all: Vec<usize> = (0..self.project.files().len()).filter(may_have).collect();
+        Ok(all.into_par_iter().filter(|file| self.structures.may_have(self.numbers[*file], name)).collect())
+    }
+
+    /// Definitions of a symbol: `name`, `Class.method`, `module::function`; what does work before tests.
+    pub fn definitions(&self, symbol: &str) -> Result<Vec<SymbolPlace>> {
+        let parts: Vec<&str> = symbol.split(['.', ':', '#', '/']).filter(|part| !part.is_empty()).collect();
+        let Some((name, around)) = parts.split_last() else { return Ok(Vec::new()) };
+        let of_file = |file: usize| -> Vec<SymbolPlace> {
+            let structure = &self.project.files()[file].structure;
+            let symbols = FileSymbols::of(structure);
+            let mut found = Vec::new();
+            for (binding, at) in structure.bindings.iter().zip(0..).filter(|(binding, _)| binding.name == *name) {
+                let id = BindingId(at);
+                let path = symbols.path(id);
+                let module = self.project.files()[file].path.rsplit_once('.').map_or("", |(stem, _)| stem);
+                let full: Vec<&str> = module.split('/').chain(path.iter().copied()).collect();
+                let fits = full.len() > around.len() && full[..full.len() - 1].ends_with(around);
+                if symbols.is_symbol(id) && fits {
+                    let (path, name) = (self.project.files()[file].path.clone(), path.join("."));
+                    found.push(SymbolPlace { path, line: binding.line, name, kind: binding.kind, file, binding: id });
+                }
+            }
+            found
+        };
+        let mut found: Vec<SymbolPlace> = self.files_with(name)?.into_par_iter().flat_map_iter(of_file).collect();
+        let rank = |place: &SymbolPlace| {
+            let is_source = self.roles.get(&place.path) == Some(&FileRole::Source);
+            let kind = match place.kind {
+                BindingKind::Class | BindingKind::Module => 0,
+                BindingKind::Function => 1,
+                BindingKind::Variable => 2,
+                _ => 3,
+            };
+            (!is_source, kind, place.path.clone(), place.line)
+        };
+        found.sort_by_cached_key(rank);
+        found.dedup_by(|one, other| (&one.path, one.line) == (&other.path, other.line));
+        self.whole(found)
+    }
+
+    /// Definitions of the name at a line, where that is used; `column` in characters from 1, or any of the line.
+    pub fn definitions_at(
+        &self,
+        path: &str,
+        line: u32,
+        column: Option<usize>,
+    ) -> Result<Vec<(EdgeClass, SymbolPlace)>> {
+        let file = self
+            .project
+            .file_at(path)
+            .ok_or_else(|| Error::failed(format!("{path} is no file of this index whose language is known")))?;
+        let text = std::fs::read_to_string(self.index.root().join(path))
+            .map_err(Error::io("read", self.index.root().join(path)))?;
+        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1) as usize).map(str::len).sum();
+        let rest = text.get(start..).unwrap_or_default();
+        let byte =
+            column.map(|column| start + rest.chars().take(column.saturating_sub(1)).map(char::len_utf8).sum::<usize>());
+        let structure = &self.project.files()[file].structure;
+        let mut solver = Solver::new(&self.project);
+        let mut found = Vec::new();
+        let here = structure.references.iter().filter(|it| it.line == line);
+        for reference in here.filter(|it| byte.is_none_or(|byte| it.span.contains(&(byte as u32)))) {
+            for definition in solver.definitions(file, reference.value) {
+                found.push((definition.edge, self.place(definition.file, definition.binding)));
+            }
+        }
+        self.whole(found)
+    }
+
+    pub(super) fn place(&self, file: usize, binding: BindingId) -> SymbolPlace {
+        let structured = &self.project.files()[file];
+        let own = structured.structure.binding(binding);
+        let name = FileSymbols::of(&structured.structure).path(binding).join(".");
+        SymbolPlace { path: structured.path.clone(), line: own.line, name, kind: own.kind, file, binding }
+    }
+}
