@@ -231,6 +231,6 @@ impl FileLines<'_> {
 }
 
 /// A line without what a terminal would take for a command.
-pub(crate) fn clean(line: &str) -> String {
+pub fn clean(line: &str) -> String {
     line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

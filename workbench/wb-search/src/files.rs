@@ -109,6 +109,15 @@ impl FolderFiles {
         Self::of_several(root, &[])
     }
 
+    /// One file alone, named by whoever asks: what is ignored does not count.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let root = path.parent().unwrap_or(Path::new(""));
+        let left_aside = |reason| Error::failed(format!("{} is left aside: {reason}", path.display()));
+        let files = vec![classify(path, root).map_err(left_aside)?];
+        let (further, commit, skipped) = (Vec::new(), None, BTreeMap::new());
+        Ok(Self { root: root.to_owned(), further, commit, files, skipped })
+    }
+
     /// Walks through a folder and further ones, given in full, each with its own rules of what is ignored. A file of
     /// several is one of the first that has it.
     pub fn of_several(root: &Path, further: &[PathBuf]) -> Result<Self> {

@@ -56,6 +56,14 @@ impl IndexPlace {
         is_there.then(|| CodeIndex::read(&self.file, &self.root)).transpose()
     }
 
+    /// The index as it is kept; made, where there is none.
+    pub fn open(&self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<CodeIndex> {
+        match self.read()? {
+            Some(index) => Ok(index),
+            None => Ok(self.bring_up(false, progress)?.0),
+        }
+    }
+
     /// Brings the index up to date and keeps it: from the one before, or `anew`; with the further folders, or those that it
     /// has. Gives the files too, with what was left aside.
     pub fn bring_up(

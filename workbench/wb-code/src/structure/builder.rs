@@ -188,6 +188,11 @@ pub(super) fn line(node: Node<'_>) -> u32 {
     node.start_position().row as u32 + 1
 }
 
+/// A node's field.
+pub(super) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name)
+}
+
 /// Named children of a node, without remarks.
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();

@@ -37,7 +37,7 @@ impl FileStructure {
             FieldKey::Value(id) => value(*id),
             FieldKey::Name(_) | FieldKey::Any => true,
         };
-        let is_value = |it: &Value| match it {
+        let is_value = |(at, it): (usize, &Value)| match it {
             Value::Name { scope: id, .. } | Value::Namespace(id) => scope(*id),
             Value::Member { of, .. }
             | Value::Element(of)
@@ -76,7 +76,8 @@ impl FileStructure {
             Value::Record(RecordValue { fields, spreads, .. }) => {
                 fields.iter().all(|(own, id)| key(own) && binding(*id)) && spreads.iter().all(|id| value(*id))
             }
-            Value::Decorated { call, function } => value(*call) && value(*function),
+            // Whoever looks for the function comes to an end.
+            Value::Decorated { call, function } => value(*call) && (function.0 as usize) < at,
             Value::Import { binding: id, .. } => id.is_none_or(binding),
             Value::AnyOf(all) | Value::FirstOf(all) => all.iter().all(|id| value(*id)),
             Value::Constant { .. } | Value::Opaque => true,
@@ -90,7 +91,7 @@ impl FileStructure {
         !scopes.is_empty()
             && scopes.iter().enumerate().all(is_scope)
             && bindings.iter().all(|it| some(it.value) && some(it.declared))
-            && values.iter().all(is_value)
+            && values.iter().enumerate().all(is_value)
             && self.writes.iter().all(|it| value(it.of) && key(&it.key) && binding(it.binding))
             && self.extensions.iter().all(|it| value(it.of) && scope(it.scope) && it.bases.iter().all(|id| value(*id)))
             && self.references.iter().all(|it| value(it.value) && scope(it.scope))

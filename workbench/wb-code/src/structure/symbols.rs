@@ -33,12 +33,8 @@ impl<'s> FileSymbols<'s> {
             )
         };
         for (binding, at) in structure.bindings.iter().zip(0..).filter(|(binding, _)| defines(binding)) {
-            let mut value = binding.value;
-            while let Some(Value::Decorated { function, .. }) = value.map(|value| structure.value(value)) {
-                value = Some(*function);
-            }
-            if let Some(value) = value {
-                owners.entry(value).or_insert(BindingId(at));
+            if let Some(value) = binding.value {
+                owners.entry(structure.undecorated(value)).or_insert(BindingId(at));
             }
         }
         Self { structure, scopes, owners }

@@ -189,11 +189,7 @@ pub struct ProjectSearch {
 impl ProjectSearch {
     /// Asks, after making the index where there is none; true where there was an answer.
     pub fn ask(mut self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
-        let kept = if self.fresh { None } else { place.read()? };
-        let mut index = match kept {
-            Some(index) => index,
-            None => place.bring_up(false, progress)?.0,
-        };
+        let mut index = if self.fresh { place.bring_up(false, progress)?.0 } else { place.open(progress)? };
         let asks_words = self.request.parted.has_words();
         if !self.words && asks_words {
             self.ask_by_meaning(place, &mut index, progress)?;

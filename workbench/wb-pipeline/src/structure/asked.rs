@@ -8,6 +8,7 @@ use wb_code::{ChunkKind, Language, items, structure::EdgeClass};
 use wb_core::{Error, Progress, suggest};
 use wb_search::{
     CodeIndex, FolderFiles, IndexPlace,
+    answer::clean,
     files::language_and_role,
     structure::{CalledSymbol, Caller, ProjectGraph, SymbolPlace, SymbolUsage},
 };
@@ -61,10 +62,7 @@ struct UsedAt {
 
 /// Opens the graph of a project, which is indexed where it was not.
 fn open(place: &IndexPlace, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<ProjectGraph> {
-    let index = match place.read()? {
-        Some(index) => index,
-        None => place.bring_up(false, progress)?.0,
-    };
+    let index = place.open(progress)?;
     if !place.structures_file().is_file() {
         place.bring_up_structures(&index, progress)?;
     }
@@ -79,7 +77,7 @@ impl NowLines {
     fn of(&mut self, root: &Path, path: &str, line: u32) -> String {
         let lines = self.0.entry(path.to_owned()).or_insert_with(|| {
             let text = std::fs::read_to_string(root.join(path)).unwrap_or_default();
-            text.lines().map(|line| line.trim().replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")).collect()
+            text.lines().map(|line| clean(line.trim())).collect()
         });
         lines.get((line as usize).saturating_sub(1)).cloned().unwrap_or_default()
     }
@@ -213,7 +211,8 @@ impl SymbolQuestion {
             output::line(serde_json::to_string_pretty(&answer)?);
             return Ok(!is_empty);
         }
-        answers.iter().for_each(|one| output::line(line(one)));
+        // Paths and names are others' texts, too.
+        answers.iter().for_each(|one| output::line(clean(&line(one))));
         if let Some(empty) = empty {
             output::line(format!("nothing found: {empty}"));
         }
@@ -253,14 +252,9 @@ struct OutlineItem {
 /// Tells the functions and classes of a file, or of all files below a folder, by the lines that define them.
 pub fn outline(place: &Path, json: bool) -> Result<bool> {
     let is_file = place.is_file();
-    let root = if is_file { place.parent().unwrap_or(Path::new("")) } else { place };
-    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-    let found = FolderFiles::of(root)?;
+    let found = if is_file { FolderFiles::of_file(place)? } else { FolderFiles::of(place)? };
     let mut all = Vec::new();
     for file in &found.files {
-        if is_file && Some(file.path.as_str()) != place.file_name().and_then(|name| name.to_str()) {
-            continue;
-        }
         let Ok(text) = found.read(file) else { continue };
         let language = language_and_role(&file.path, &text).and_then(|(language, _)| Language::named(language));
         let Some(language) = language else {
@@ -295,9 +289,9 @@ pub fn outline(place: &Path, json: bool) -> Result<bool> {
     for item in &all {
         if item.path != path {
             path = &item.path;
-            output::line(path);
+            output::line(clean(path));
         }
-        output::line(format!("{:>5}  {}{}", item.lines[0], "  ".repeat(item.depth), item.signature));
+        output::line(format!("{:>5}  {}{}", item.lines[0], "  ".repeat(item.depth), clean(&item.signature)));
     }
     Ok(!all.is_empty())
 }

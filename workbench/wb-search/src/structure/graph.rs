@@ -2,8 +2,7 @@
 //! read as they are now.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    path::PathBuf,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,14 +11,17 @@ use serde::Serialize;
 use wb_code::{
     Language,
     structure::{
-        EdgeClass, FileStructure, FileSymbols, LazyStructure, Project, Solver, StructureSource, StructuredFile,
+        EdgeClass, FileStructure, FileSymbols, LazyStructure, Project, Solver, StructureHead, StructureSource,
+        StructuredFile,
         file::{BindingId, BindingKind},
         lowers_by_rules, structure_of,
     },
 };
 
 use super::store::StructureStore;
-use crate::{CodeIndex, Error, FileRole, IndexPlace, Result, patterns::TrigramFinder};
+use crate::{
+    Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result, files::ProjectFile, patterns::TrigramFinder,
+};
 
 /// Settings that imports follow.
 const SETTINGS: [&str; 5] = ["package.json", "tsconfig.json", "jsconfig.json", "go.mod", "Cargo.toml"];
@@ -45,7 +47,8 @@ pub struct SymbolPlace {
 /// Structures of the files of an index.
 struct IndexStructures {
     store: Option<StructureStore>,
-    root: PathBuf,
+    /// The files as they are now.
+    found: FolderFiles,
     files: Vec<([u64; 2], Language, String)>,
     /// Files that are not what they were.
     changed: HashSet<String>,
@@ -53,22 +56,29 @@ struct IndexStructures {
 }
 
 impl IndexStructures {
+    /// The store, where it has a file as it is now.
+    fn kept(&self, path: &str) -> Option<&StructureStore> {
+        self.store.as_ref().filter(|_| !self.changed.contains(path))
+    }
+
     fn read(&self, number: usize) -> Result<FileStructure> {
         let (key, language, path) = &self.files[number];
-        if !self.changed.contains(path)
-            && let Some(bytes) = self.store.as_ref().and_then(|store| store.bytes(*key))
-        {
-            return FileStructure::from_bytes(&bytes?);
+        match self.kept(path).and_then(|store| store.bytes(*key)) {
+            Some(bytes) => FileStructure::from_bytes(&bytes?),
+            None => Ok(structure_of(&self.text(path), *language)),
         }
-        // One that is gone meanwhile has nothing.
-        let text = std::fs::read_to_string(self.root.join(path)).unwrap_or_default();
-        Ok(structure_of(&text, *language))
+    }
+
+    /// Text of a file as it is now; nothing where it is gone, or no file to be read.
+    fn text(&self, path: &str) -> String {
+        let at = self.found.files.binary_search_by(|file: &ProjectFile| file.path.as_str().cmp(path));
+        at.ok().and_then(|at| self.found.read(&self.found.files[at]).ok()).unwrap_or_default()
     }
 
     /// True where a name may stand in a file, without reading more of it than that takes.
     fn may_have(&self, number: usize, name: &str) -> bool {
         let (key, _, path) = &self.files[number];
-        match self.store.as_ref().filter(|_| !self.changed.contains(path)).and_then(|store| store.bytes(*key)) {
+        match self.kept(path).and_then(|store| store.bytes(*key)) {
             Some(Ok(bytes)) => memchr::memmem::find(&bytes, name.as_bytes()).is_some(),
             _ => true,
         }
@@ -99,14 +109,12 @@ pub struct ProjectGraph {
 impl ProjectGraph {
     /// The graph of an index and of the files as they are now.
     pub fn open(place: &IndexPlace, index: CodeIndex) -> Result<Self> {
-        let stale = index.stale()?;
-        let changed: HashSet<String> = stale.changed.into_iter().collect();
+        let found = index.walk()?;
+        let stale = Changes::between(&index, &found);
         let gone: HashSet<String> = stale.gone.into_iter().collect();
         let mut files = Vec::new();
         let mut settings = BTreeMap::new();
         let (mut roles, mut at_index) = (HashMap::new(), HashMap::new());
-        let known: HashSet<&str> = index.files().iter().map(|file| file.path.as_str()).collect();
-        let new = changed.iter().filter(|path| !known.contains(path.as_str())).cloned().collect::<BTreeSet<String>>();
         for (at, file) in index.files().iter().enumerate().filter(|(_, file)| !gone.contains(&file.path)) {
             at_index.insert(file.path.clone(), at);
             roles.insert(file.path.clone(), file.role);
@@ -119,24 +127,24 @@ impl ProjectGraph {
                 settings.insert(file.path.clone(), text);
             }
         }
-        for path in new {
+        // Those that are new, in the order of the walk.
+        for path in stale.changed.iter().filter(|path| !at_index.contains_key(*path)) {
             let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
             files.extend(Language::from_extension(extension).map(|language| ([0; 2], language, path.clone())));
         }
         let store = StructureStore::open(&place.structures_file())?;
-        let root = index.root().to_owned();
-        let structures = Arc::new(IndexStructures { store, root, files, changed, failed: Mutex::new(None) });
+        let changed: HashSet<String> = stale.changed.into_iter().collect();
+        let structures = Arc::new(IndexStructures { store, found, files, changed, failed: Mutex::new(None) });
         let mut all = Vec::with_capacity(structures.files.len());
         for (number, (key, language, path)) in structures.files.iter().enumerate() {
-            let kept = structures.store.as_ref().filter(|_| !structures.changed.contains(path));
-            let head = kept.and_then(|store| store.head(*key)).cloned();
+            let head = structures.kept(path).and_then(|store| store.head(*key)).cloned();
             let source: Arc<dyn StructureSource> = structures.clone();
             let structure = LazyStructure::from_source(source, number);
             // One that is not kept is read to know what it says to others; of languages by name nobody asks.
             let head = match head {
                 Some(head) => head,
-                None if lowers_by_rules(*language) => wb_code::structure::StructureHead::of(&structure),
-                None => wb_code::structure::StructureHead::default(),
+                None if lowers_by_rules(*language) => StructureHead::of(&structure),
+                None => StructureHead::default(),
             };
             all.push((number, StructuredFile { path: path.clone(), language: *language, head, structure }));
         }
@@ -189,21 +197,20 @@ impl ProjectGraph {
         let parts: Vec<&str> = symbol.split(['.', ':', '#', '/']).filter(|part| !part.is_empty()).collect();
         let Some((name, around)) = parts.split_last() else { return Ok(Vec::new()) };
         let of_file = |file: usize| -> Vec<SymbolPlace> {
-            let structure = &self.project.files()[file].structure;
-            let symbols = FileSymbols::of(structure);
-            let mut found = Vec::new();
-            for (binding, at) in structure.bindings.iter().zip(0..).filter(|(binding, _)| binding.name == *name) {
-                let id = BindingId(at);
-                let path = symbols.path(id);
-                let module = self.project.files()[file].path.rsplit_once('.').map_or("", |(stem, _)| stem);
-                let full: Vec<&str> = module.split('/').chain(path.iter().copied()).collect();
-                let fits = full.len() > around.len() && full[..full.len() - 1].ends_with(around);
-                if symbols.is_symbol(id) && fits {
-                    let (path, name) = (self.project.files()[file].path.clone(), path.join("."));
-                    found.push(SymbolPlace { path, line: binding.line, name, kind: binding.kind, file, binding: id });
-                }
+            let StructuredFile { path, structure, .. } = &self.project.files()[file];
+            let bindings = structure.bindings.iter().zip(0..);
+            let of_name: Vec<BindingId> =
+                bindings.filter(|(it, _)| it.name == *name).map(|(_, at)| BindingId(at)).collect();
+            if of_name.is_empty() {
+                return Vec::new();
             }
-            found
+            let symbols = FileSymbols::of(structure);
+            let module = path.rsplit_once('.').map_or("", |(stem, _)| stem);
+            let is_wanted = |id: &BindingId| {
+                let within: Vec<&str> = module.split('/').chain(symbols.path(*id)).collect();
+                symbols.is_symbol(*id) && within[..within.len() - 1].ends_with(around)
+            };
+            of_name.into_iter().filter(is_wanted).map(|id| self.place_by(&symbols, file, id)).collect()
         };
         let mut found: Vec<SymbolPlace> = self.files_with(name)?.into_par_iter().flat_map_iter(of_file).collect();
         let rank = |place: &SymbolPlace| {
@@ -251,9 +258,12 @@ impl ProjectGraph {
     }
 
     pub(super) fn place(&self, file: usize, binding: BindingId) -> SymbolPlace {
-        let structured = &self.project.files()[file];
-        let own = structured.structure.binding(binding);
-        let name = FileSymbols::of(&structured.structure).path(binding).join(".");
-        SymbolPlace { path: structured.path.clone(), line: own.line, name, kind: own.kind, file, binding }
+        self.place_by(&FileSymbols::of(&self.project.files()[file].structure), file, binding)
+    }
+
+    fn place_by(&self, symbols: &FileSymbols<'_>, file: usize, binding: BindingId) -> SymbolPlace {
+        let StructuredFile { path, structure, .. } = &self.project.files()[file];
+        let (own, name) = (structure.binding(binding), symbols.path(binding).join("."));
+        SymbolPlace { path: path.clone(), line: own.line, name, kind: own.kind, file, binding }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use rayon::prelude::*;
 use serde::Serialize;
 use wb_code::structure::{
-    EdgeClass, FileSymbols, Solver,
+    EdgeClass, FileSymbols, Solver, StructuredFile,
     file::{BindingId, BindingKind, Value, ValueId},
 };
 
@@ -28,7 +28,7 @@ pub struct SymbolUsage {
     #[serde(skip)]
     file: usize,
     #[serde(skip)]
-    around: Option<ValueId>,
+    function: Option<BindingId>,
 }
 
 /// A function that calls another, with the lines at which it does.
@@ -121,7 +121,7 @@ impl ProjectGraph {
                 within: symbols.path_of(reference.scope).join("."),
                 is_call: callees.contains(&reference.value),
                 file,
-                around: symbols.function_around(reference.scope),
+                function: symbols.function_around(reference.scope).and_then(|value| symbols.of_value(value)),
             });
         }
         found
@@ -133,19 +133,20 @@ impl ProjectGraph {
         let mut seen: HashSet<SymbolPlace> = symbols.iter().cloned().collect();
         let mut now = symbols.to_vec();
         for depth in 1..=depth {
-            let mut callers: BTreeMap<SymbolPlace, (EdgeClass, BTreeSet<u32>)> = BTreeMap::new();
+            let mut callers: BTreeMap<(usize, Option<BindingId>), (EdgeClass, BTreeSet<u32>)> = BTreeMap::new();
             for usage in self.usages(&now)?.into_iter().filter(|usage| usage.is_call) {
-                let symbol = self.function_at(usage.file, usage.around);
-                let (edge, lines) = callers.entry(symbol).or_insert((usage.edge, BTreeSet::new()));
+                let of_function = callers.entry((usage.file, usage.function));
+                let (edge, lines) = of_function.or_insert((usage.edge, BTreeSet::new()));
                 *edge = (*edge).min(usage.edge);
                 lines.insert(usage.line);
             }
             let mut found: Vec<Caller> = callers
                 .into_iter()
+                .map(|((file, function), found)| (self.function_at(file, function), found))
                 .filter(|(symbol, _)| seen.insert(symbol.clone()))
                 .map(|(symbol, (edge, lines))| Caller { symbol, edge, lines: lines.into_iter().collect(), depth })
                 .collect();
-            found.sort_by_key(|caller| caller.edge);
+            found.sort_by(|one, other| (one.edge, &one.symbol).cmp(&(other.edge, &other.symbol)));
             // What is found by its name alone leads further from name to name, and to nowhere.
             let is_known = |caller: &&Caller| caller.edge < EdgeClass::NameOnly && !caller.symbol.name.is_empty();
             now = found.iter().filter(is_known).map(|caller| caller.symbol.clone()).collect();
@@ -157,28 +158,14 @@ impl ProjectGraph {
         Ok(all)
     }
 
-    /// The definition of a function by its value; the file, where there is none.
-    fn function_at(&self, file: usize, function: Option<ValueId>) -> SymbolPlace {
-        let structured = &self.project.files()[file];
-        let symbols = FileSymbols::of(&structured.structure);
-        let path = structured.path.clone();
-        match function.and_then(|value| symbols.of_value(value)) {
-            Some(binding) => {
-                let own = structured.structure.binding(binding);
-                SymbolPlace {
-                    path,
-                    line: own.line,
-                    name: symbols.path(binding).join("."),
-                    kind: own.kind,
-                    file,
-                    binding,
-                }
-            }
-            None => {
-                let binding = structured.structure.module.unwrap_or(BindingId(0));
-                SymbolPlace { path, line: 1, name: String::new(), kind: BindingKind::Module, file, binding }
-            }
+    /// The definition of a function; the file, where there is none.
+    fn function_at(&self, file: usize, function: Option<BindingId>) -> SymbolPlace {
+        if let Some(binding) = function {
+            return self.place(file, binding);
         }
+        let StructuredFile { path, structure, .. } = &self.project.files()[file];
+        let (path, binding) = (path.clone(), structure.module.unwrap_or(BindingId(0)));
+        SymbolPlace { path, line: 1, name: String::new(), kind: BindingKind::Module, file, binding }
     }
 
     /// Functions that a function calls, in the order of its lines.

@@ -122,6 +122,17 @@ fn a_touched_file_changes_its_own_structure_alone_and_is_read_as_it_is() {
 }
 
 #[test]
+fn a_changed_file_with_a_key_in_it_is_in_no_answer() {
+    let kept = Kept::of(&[("main.py", MAIN), ("later.py", "def shown(): pass\n")]);
+    let key = format!("KEY = \"-----BEGIN RSA PRIVATE KEY-----\n{}\n\"\n", "Ab3".repeat(20));
+    write(kept.root(), "later.py", &format!("{key}def shown(): pass\n"));
+    write(kept.root(), "new.py", &format!("{key}def hidden(): pass\n"));
+    let graph = kept.graph();
+    assert_eq!(graph.changed(), ["later.py", "new.py"]);
+    assert!(graph.definitions("shown").unwrap().is_empty() && graph.definitions("hidden").unwrap().is_empty());
+}
+
+#[test]
 fn damaged_structures_are_refused_by_name_and_made_again() {
     let kept = Kept::of(&[("lib/engine.py", ENGINE), ("main.py", MAIN)]);
     let file = kept.place().structures_file();

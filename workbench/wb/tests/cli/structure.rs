@@ -86,6 +86,21 @@ fn a_folder_is_outlined() {
 }
 
 #[test]
+fn escape_sequences_of_a_project_reach_no_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.write("project/a\u{1b}[31m.py", "def run(): pass  # \u{1b}]0;title\u{7}\nrun()  # \u{1b}[2J\n");
+    for command in [&["def", "run"][..], &["refs", "run"], &["callers", "run"]] {
+        let told = sandbox.wb(&[command, &["--project", "project", "--index", "index"]].concat());
+        assert!(told.contains("a\u{fffd}[31m.py:") && !told.contains(['\u{1b}', '\u{7}']), "{told}");
+    }
+    let told = sandbox.wb(&["outline", "project"]);
+    assert!(
+        told.contains("def run(): pass  # \u{fffd}]0;title\u{fffd}") && !told.contains(['\u{1b}', '\u{7}']),
+        "{told}"
+    );
+}
+
+#[test]
 fn structure_is_measured_on_assertions_and_call_graphs() {
     let sandbox = project();
     sandbox.write("sets/a.py", "x = 1\nf(x)\n# ^ defined: 1\nf(x)\n# ^ defined: 3\n");

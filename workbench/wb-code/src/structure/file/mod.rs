@@ -224,6 +224,14 @@ impl FileStructure {
         &self.values[id.0 as usize]
     }
 
+    /// A function without the decorators around it.
+    pub fn undecorated(&self, mut id: ValueId) -> ValueId {
+        while let Value::Decorated { function, .. } = self.value(id) {
+            id = *function;
+        }
+        id
+    }
+
     /// The scope at a position.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]

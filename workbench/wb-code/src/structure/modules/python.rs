@@ -7,23 +7,20 @@ use crate::{Language, structure::project::Project};
 pub(super) fn register(modules: &mut Modules, at: usize, path: &str) {
     let within = folder(path);
     let stem = path[within.len()..].trim_start_matches('/').trim_end_matches(".pyi").trim_end_matches(".py");
-    let mut child = (stem.to_owned(), at as u32);
-    if stem == "__init__" {
-        let package = modules.of_name(Language::Python, within);
-        modules.packages[package as usize].files.push(at);
-    } else {
-        let package = modules.of_name(Language::Python, within);
-        modules.packages[package as usize].children.insert(child.0, child.1);
+    let package = modules.of_name(Language::Python, within) as usize;
+    match stem {
+        "__init__" => modules.packages[package].files.push(at),
+        _ => _ = modules.packages[package].children.insert(stem.to_owned(), at as u32),
     }
     // And each folder into the one around it.
     let mut inner = within;
     while !inner.is_empty() {
         let outer = folder(inner);
         let name = inner[outer.len()..].trim_start_matches('/').to_owned();
-        child = (name, modules.of_name(Language::Python, inner));
+        let child = modules.of_name(Language::Python, inner);
         let package = modules.of_name(Language::Python, outer);
         // A module wins over a folder of its name that is no package.
-        modules.packages[package as usize].children.entry(child.0).or_insert(child.1);
+        modules.packages[package as usize].children.entry(name).or_insert(child);
         inner = outer;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Question, Solver, Thing, ThingId};
-use crate::structure::file::{BindingKind, ScopeId, ScopeKind, Value, ValueId};
+use crate::structure::file::{BindingKind, NameSpace, ScopeId, ScopeKind, Value, ValueId};
 
 /// Functions of Python that call those they are given.
 const CALLERS: [&str; 3] = ["<builtin>.map", "<builtin>.filter", "<builtin>.sorted"];
@@ -55,7 +55,7 @@ impl Solver<'_> {
             Thing::Bound { function, .. } => function,
             Thing::Outside { path, .. } => return Some(path),
             Thing::Instance { .. } => {
-                let found = self.members(0, callee, "__call__", crate::structure::file::NameSpace::ANY);
+                let found = self.members(0, callee, "__call__", NameSpace::ANY);
                 let method = self.of_places(found).into_iter().next()?;
                 return self.name_of_callee(method);
             }
@@ -95,14 +95,7 @@ impl Solver<'_> {
 
     fn name_of_owner(&self, file: usize, owner: ValueId) -> String {
         let structure = self.structure(file);
-        let is_owner = |value: Option<ValueId>| {
-            value.is_some_and(|mut value| {
-                while let Value::Decorated { function, .. } = structure.value(value) {
-                    value = *function;
-                }
-                value == owner
-            })
-        };
+        let is_owner = |value: Option<ValueId>| value.is_some_and(|value| structure.undecorated(value) == owner);
         let defines = |kind| matches!(kind, BindingKind::Function | BindingKind::Class);
         let named = structure.bindings.iter().find(|binding| defines(binding.kind) && is_owner(binding.value));
         if let Some(binding) = named {

@@ -3,7 +3,8 @@
 //! Each question is a set that grows until nothing more comes in (a least fixed point): the things that a value may
 //! be, the places that a name may stand for. Sets are worked out when they are asked for, and kept. A function's
 //! parameters are what the call at hand gives them ([`Frame`]); asked from within, a parameter is an unknown thing, or, with
-//! [`Solver::with_callers`], what all calls give it. The order of statements does not count.
+//! [`Solver::with_callers`], what all calls give it. The order of
+//! statements counts in Python alone.
 
 mod aliases;
 mod calls;

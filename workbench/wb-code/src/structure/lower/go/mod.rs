@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
 use crate::structure::{
-    builder::{NewBinding, StructureBuilder, children},
+    builder::{NewBinding, StructureBuilder, children, field},
     file::{BindingId, BindingKind, BuiltinType, FieldKey, NameSpace, RecordValue, ScopeId, ScopeKind, Value, ValueId},
 };
 
@@ -148,10 +148,6 @@ impl<'s> Lowering<'_, 's> {
             }
         }
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 /// Nodes of a field that may be there more than once, without what separates them.

@@ -17,7 +17,7 @@ mod types;
 use tree_sitter::Node;
 
 use crate::structure::{
-    builder::{NewBinding, StructureBuilder, children},
+    builder::{NewBinding, StructureBuilder, children, field},
     file::{BindingKind, NameSpace, ScopeId, ScopeKind, Value, ValueId},
 };
 
@@ -184,10 +184,6 @@ impl Lowering<'_, '_> {
         let scope = self.builder.structure.scope(scope);
         scope.owner.filter(|_| scope.kind == ScopeKind::Class)
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 /// Children of a node that have the field's name.

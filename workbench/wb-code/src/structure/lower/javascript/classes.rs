@@ -80,7 +80,7 @@ impl<'t> Script<'_, '_, 't> {
                 if let Some(name) = name {
                     let new =
                         NewBinding { of_instance: !is_static, value, declared, ..NewBinding::new(BindingKind::Field) };
-                    let new = if self.typed { new } else { new.alias() };
+                    let new = self.aliased(new);
                     self.bind_key(name, scope, new);
                 }
             }

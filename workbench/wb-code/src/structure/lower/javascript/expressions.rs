@@ -299,7 +299,7 @@ impl<'t> Script<'_, '_, 't> {
         record: &mut RecordValue,
     ) {
         let new = NewBinding::of(kind, value);
-        let new = if self.typed { new } else { new.alias() };
+        let new = self.aliased(new);
         match (key.kind(), key.named_child(0)) {
             ("computed_property_name", Some(inner)) => {
                 let computed = self.expression(inner, scope);

@@ -12,7 +12,7 @@ mod types;
 use tree_sitter::Node;
 
 use crate::structure::{
-    builder::{NewBinding, StructureBuilder, children, deep},
+    builder::{NewBinding, StructureBuilder, children, deep, field},
     file::{BindingId, BindingKind, NameSpace, ScopeId, ScopeKind, Value, ValueId},
 };
 
@@ -45,6 +45,11 @@ pub(super) fn lower(builder: &mut StructureBuilder<'_>, root: Node<'_>, typed: b
 }
 
 impl<'t> Script<'_, '_, 't> {
+    /// A binding whose value's places are its own too; in TypeScript a variable is what its type says.
+    fn aliased(&self, new: NewBinding) -> NewBinding {
+        if self.typed { new } else { new.alias() }
+    }
+
     fn finish(&mut self) {
         for (scope, node, value) in std::mem::take(&mut self.assigned) {
             let name = self.builder.text(node);
@@ -231,11 +236,6 @@ impl<'t> Script<'_, '_, 't> {
             self.statement(body, own);
         }
     }
-}
-
-/// A node's field.
-pub(super) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 /// Text of a string or a name without its quotes.

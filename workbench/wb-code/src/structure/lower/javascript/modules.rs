@@ -119,7 +119,7 @@ impl<'t> Script<'_, '_, 't> {
         if let Some(value) = field(node, "value") {
             let given = self.expression(value, scope);
             let new = NewBinding::of(BindingKind::Variable, given);
-            self.builder.bind(exports, "default", value, if self.typed { new } else { new.alias() });
+            self.builder.bind(exports, "default", value, self.aliased(new));
             return;
         }
         for child in children(node) {

@@ -43,7 +43,7 @@ impl<'t> Script<'_, '_, 't> {
             "identifier" | "shorthand_property_identifier_pattern" | "undefined" => {
                 let name = self.builder.text(node);
                 let new = NewBinding::of(kind, value).typed(declared);
-                let new = if self.typed { new } else { new.alias() };
+                let new = self.aliased(new);
                 vec![self.builder.bind(scope, name, node, new)]
             }
             _ => {
@@ -73,7 +73,7 @@ impl<'t> Script<'_, '_, 't> {
                 let target = self.expression(node, scope);
                 let index = field(node, "index");
                 let new = NewBinding::of(BindingKind::Field, value);
-                let new = if self.typed { new } else { new.alias() };
+                let new = self.aliased(new);
                 let Some(index) = index else { return };
                 let name = unquoted(self.builder.text(index)).to_owned();
                 match self.builder.structure.value(target) {
@@ -125,7 +125,7 @@ impl<'t> Script<'_, '_, 't> {
             function.class.get_or_insert(of);
         }
         let new = NewBinding::of(BindingKind::Field, value);
-        let new = if self.typed { new } else { new.alias() };
+        let new = self.aliased(new);
         let binding = self.builder.loose(&name, property, new);
         self.builder.write(of, FieldKey::Name(name), binding);
     }

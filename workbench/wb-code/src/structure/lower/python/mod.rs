@@ -13,7 +13,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use crate::structure::{
-    builder::{NewBinding, StructureBuilder, children, deep, span},
+    builder::{NewBinding, StructureBuilder, children, deep, field, span},
     file::{BindingId, BindingKind, NameSpace, ScopeId, ScopeKind, ValueId},
 };
 
@@ -161,10 +161,6 @@ impl Lowering<'_, '_> {
         let taken = self.globals.iter().rev().find(|(scope, own, _)| *scope == place.scope && own == name);
         taken.map_or(place.scope, |(_, _, target)| *target)
     }
-}
-
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name)
 }
 
 /// Kinds of nodes that only hold statements.
