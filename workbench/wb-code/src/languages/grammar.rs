@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap, ops::ControlFlow};
 
-use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{ParseOptions, ParseState, Parser, Point, Range, Tree};
 
 /// A grammar; a language can have more than one (TypeScript with and without JSX, PHP with and without its tag).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,7 +106,36 @@ pub(crate) fn parse(source: &str, grammars: &[Grammar]) -> Option<Tree> {
     Some(first)
 }
 
+/// The tree of a part of a source as if other text stood before and after it, with the places that it has in the source.
+pub(crate) fn parse_part(source: &str, grammar: Grammar, part: Range, before: &str, after: &str) -> Option<Tree> {
+    let start = part.start_byte.checked_sub(before.len())?;
+    let text = source.get(part.start_byte..part.end_byte)?;
+    let read = |offset: usize| {
+        let parts = [(start, before), (part.start_byte, text), (part.end_byte, after)];
+        let mut rest = parts.into_iter().filter_map(|(from, text)| text.as_bytes().get(offset.checked_sub(from)?..));
+        rest.find(|rest| !rest.is_empty()).unwrap_or_default()
+    };
+    let column = |point: Point, by: isize| Point { column: point.column.saturating_add_signed(by), ..point };
+    let range = Range {
+        start_byte: start,
+        end_byte: part.end_byte + after.len(),
+        start_point: column(part.start_point, -(before.len() as isize)),
+        end_point: column(part.end_point, after.len() as isize),
+    };
+    parse_bytes(grammar, range.end_byte - range.start_byte, &[range], read)
+}
+
 fn parse_with(source: &str, grammar: Grammar) -> Option<Tree> {
+    let bytes = source.as_bytes();
+    parse_bytes(grammar, bytes.len(), &[], |offset| bytes.get(offset..).unwrap_or_default())
+}
+
+fn parse_bytes<'s>(
+    grammar: Grammar,
+    length: usize,
+    ranges: &[Range],
+    read: impl Fn(usize) -> &'s [u8],
+) -> Option<Tree> {
     PARSERS.with_borrow_mut(|parsers| {
         let parser = parsers.entry(grammar).or_insert_with(|| {
             let mut parser = Parser::new();
@@ -114,16 +143,16 @@ fn parse_with(source: &str, grammar: Grammar) -> Option<Tree> {
             let _ = parser.set_language(&grammar.load());
             parser
         });
-        let bytes = source.as_bytes();
         let mut checks = 0_usize;
-        let limit = 2_000 + bytes.len();
+        let limit = 2_000 + length;
         let mut progress = |_: &ParseState| {
             checks += 1;
             if checks > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
         let options = ParseOptions::new().progress_callback(&mut progress);
-        let tree = parser.parse_with_options(&mut read, None, Some(options));
+        // The parser keeps its ranges, so those of the last part are taken back.
+        parser.set_included_ranges(ranges).ok()?;
+        let tree = parser.parse_with_options(&mut |offset: usize, _| read(offset), None, Some(options));
         if tree.is_none() {
             parser.reset();
         }

@@ -29,7 +29,7 @@ use std::{fmt, path::Path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use grammar::{Grammar, parse};
+pub(crate) use grammar::{Grammar, parse, parse_part};
 use language::LanguageRules;
 pub use names::{CODE_LANGUAGES, CodeLanguage, FURTHER_LANGUAGES, canonical_name};
 

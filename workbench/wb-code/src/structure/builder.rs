@@ -137,7 +137,17 @@ impl<'s> StructureBuilder<'s> {
 
     /// A place that names a value.
     pub fn refer(&mut self, node: Node<'_>, scope: ScopeId, value: ValueId) {
-        self.structure.references.push(Reference { span: span(node), line: line(node), scope, value });
+        self.refer_at(span(node), line(node), scope, value);
+    }
+
+    /// A place within a node that names a value.
+    pub fn refer_at(&mut self, span: Range<u32>, line: u32, scope: ScopeId, value: ValueId) {
+        self.structure.references.push(Reference { span, line, scope, value });
+    }
+
+    /// Says what a value is that was taken before, so that what is within could name it.
+    pub fn set(&mut self, id: ValueId, value: Value) {
+        self.structure.values[id.0 as usize] = value;
     }
 
     pub fn write(&mut self, of: ValueId, key: FieldKey, binding: BindingId) {

@@ -44,6 +44,8 @@ impl FileStructure {
             | Value::Instance(of)
             | Value::Later(of)
             | Value::Awaited(of)
+            | Value::ClassOf(of)
+            | Value::Handed { call: of, .. }
             | Value::Super { class: of } => value(*of),
             Value::Item { of, key } => value(*of) && value(*key),
             Value::Call { callee, arguments, named, .. } => {

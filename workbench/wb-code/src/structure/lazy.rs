@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::file::{BindingId, FileStructure};
+use super::{
+    file::{BindingId, FileStructure, Value},
+    modules::is_own_module,
+};
 
 /// The structures of files, by their numbers.
 pub trait StructureSource: Send + Sync {
@@ -58,6 +61,10 @@ pub struct StructureHead {
     pub package: Option<String>,
     /// Names that every file knows.
     pub globals: Vec<(String, BindingId)>,
+    /// Files that it says are its modules, as it names them.
+    pub modules: Vec<String>,
+    /// Names of the classes that it extends; an empty one where it extends every class that fits.
+    pub extended: Vec<String>,
 }
 
 impl StructureHead {
@@ -69,6 +76,17 @@ impl StructureHead {
         let quoted = structure.scopes.first().into_iter().flat_map(|scope| &scope.names);
         let quoted = quoted.filter(|(name, _)| name.starts_with(['"', '\'']));
         globals.extend(quoted.map(|(name, binding)| (name.trim_matches(['"', '\'']).to_owned(), *binding)));
-        Self { package: structure.package.clone(), globals }
+        let mut modules: Vec<String> = Vec::new();
+        for value in &structure.values {
+            match value {
+                Value::Import { module, .. } if is_own_module(module) => modules.push(module.clone()),
+                _ => {}
+            }
+        }
+        let mut extended: Vec<String> =
+            structure.extensions.iter().flat_map(|extension| structure.extended(extension)).collect();
+        extended.sort();
+        extended.dedup();
+        Self { package: structure.package.clone(), globals, modules, extended }
     }
 }

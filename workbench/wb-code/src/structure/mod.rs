@@ -14,6 +14,7 @@ mod modules;
 mod project;
 pub mod sets;
 mod solve;
+mod standard;
 mod symbols;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use super::{
     lazy::{LazyStructure, StructureHead},
     lower::lower,
     modules::{Modules, Package},
+    standard,
 };
 use crate::Language;
 
@@ -38,7 +39,9 @@ impl StructuredFile {
 /// The structures of a project's files.
 #[derive(Debug, Default)]
 pub struct Project {
+    /// Its own files, and behind them those that declare what its languages have built in.
     files: Vec<StructuredFile>,
+    own: usize,
     by_path: HashMap<String, usize>,
     modules: Modules,
     /// Names that every file knows.
@@ -60,23 +63,46 @@ impl Project {
         Self::new(files, &settings)
     }
 
-    /// A project of files; `settings` are the texts of `package.json`, `tsconfig.json`, `go.mod` by their paths.
+    /// A project of files; `settings` are the texts of `package.json`, `tsconfig.json`, `go.mod`, `Cargo.toml` by their paths.
     pub fn new(mut files: Vec<StructuredFile>, settings: &BTreeMap<String, String>) -> Self {
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        let by_path = files.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
-        let modules = Modules::new(&files, settings);
+        let by_path: HashMap<String, usize> =
+            files.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
+        let own = files.len();
+        files.extend(standard::declarations(&files));
+        let modules = Modules::new(&files, &by_path, settings);
         let mut globals: HashMap<String, Vec<(usize, BindingId)>> = HashMap::new();
         for (at, file) in files.iter().enumerate() {
             for (name, binding) in &file.head.globals {
                 globals.entry(name.clone()).or_default().push((at, *binding));
             }
         }
-        Self { files, by_path, modules, globals }
+        Self { files, own, by_path, modules, globals }
     }
 
     /// Files in the order of their paths.
     pub fn files(&self) -> &[StructuredFile] {
+        self.files.get(..self.own).unwrap_or_default()
+    }
+
+    /// A file by its position, be it one of those that declare what a language has built in.
+    pub(super) fn at(&self, file: usize) -> &StructuredFile {
+        &self.files[file]
+    }
+
+    /// The files together with those that declare what a language has built in.
+    pub(super) fn with_standard(&self) -> &[StructuredFile] {
         &self.files
+    }
+
+    /// The file that declares what a language has built in.
+    pub(super) fn standard(&self, language: Language) -> Option<usize> {
+        (self.own..self.files.len()).find(|at| self.files[*at].language == language)
+    }
+
+    /// Positions of the files by their paths.
+    pub(super) fn by_path(&self) -> &HashMap<String, usize> {
+        &self.by_path
     }
 
     /// Position of a file.
@@ -86,8 +112,12 @@ impl Project {
 
     /// Places of a name that every file of its language knows.
     pub(super) fn globals(&self, from: usize, name: &str) -> impl Iterator<Item = (usize, BindingId)> {
-        let places = self.globals.get(name).map(Vec::as_slice).unwrap_or_default();
-        places.iter().copied().filter(move |(file, _)| *file != from)
+        self.crate_globals(name).filter(move |(file, _)| *file != from && self.at(*file).language != Language::Rust)
+    }
+
+    /// Places of a name that every file of its crate knows.
+    pub(super) fn crate_globals(&self, name: &str) -> impl Iterator<Item = (usize, BindingId)> {
+        self.globals.get(name).map(Vec::as_slice).unwrap_or_default().iter().copied()
     }
 
     /// The package that a module's name means in a file.

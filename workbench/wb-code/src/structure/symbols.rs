@@ -12,6 +12,8 @@ pub struct FileSymbols<'s> {
     scopes: HashMap<BindingId, ScopeId>,
     /// Definition of each function and class.
     owners: HashMap<ValueId, BindingId>,
+    /// Names of classes by the owners of what extends them.
+    extended: HashMap<ValueId, &'s str>,
 }
 
 impl<'s> FileSymbols<'s> {
@@ -37,7 +39,10 @@ impl<'s> FileSymbols<'s> {
                 owners.entry(structure.undecorated(value)).or_insert(BindingId(at));
             }
         }
-        Self { structure, scopes, owners }
+        let extended = structure.extensions.iter().filter_map(|extension| {
+            Some((structure.scope(extension.scope).owner?, structure.last_name(extension.of)?))
+        });
+        Self { structure, scopes, owners, extended: extended.collect() }
     }
 
     /// The definition of a function or a class by its value.
@@ -71,6 +76,7 @@ impl<'s> FileSymbols<'s> {
                     (Some(binding), _) => parts.push(self.structure.binding(binding).name.as_str()),
                     // Members that are written beside their class are named by it.
                     (None, Value::Name { name, .. }) => parts.push(name),
+                    (None, Value::Class(_)) => parts.extend(self.extended.get(&owner).copied()),
                     _ => {}
                 }
             }

@@ -173,6 +173,10 @@ fn bytes_give_the_structure_back_and_damage_is_told() {
         ("a.py", text),
         ("b.ts", "type T<X> = { a: X }; let t: T<string>; export = t;"),
         ("C.java", "class C<T> extends D { private int n; C() { switch (n) { case 1: break; } } }"),
+        (
+            "d.rs",
+            "mod e; struct S<T>(T); impl<T: A> A for S<T> { fn f(self) -> T { self.0.map(|x| x.f()) } } macro_rules! m { () => {} }",
+        ),
     ]);
     for file in project.files() {
         let bytes = file.structure.to_bytes().unwrap();

@@ -242,6 +242,42 @@ impl FileStructure {
         &self.bindings[id.0 as usize]
     }
 
+    /// Names of the class that an extension extends: as it is written there, and what this is another name of in the file.
+    /// A type parameter of its own has an empty name.
+    pub fn extended(&self, extension: &Extension) -> Vec<String> {
+        let Some(name) = self.last_name(extension.of) else { return Vec::new() };
+        let owner = self.scope(extension.scope).owner.map(|owner| self.value(owner));
+        if let (Some(Value::Class(class)), Value::Name { .. }) = (owner, self.value(extension.of))
+            && class.parameters.iter().any(|parameter| self.binding(parameter.binding).name == name)
+        {
+            return vec![String::new()];
+        }
+        let is_alias = |binding: &&Binding| {
+            binding.name == name && matches!(binding.kind, BindingKind::Import | BindingKind::Class)
+        };
+        let others = self.bindings.iter().filter(is_alias).filter_map(|binding| {
+            let value = binding.value?;
+            match self.value(value) {
+                Value::TypeAlias { of, .. } => self.last_name(*of),
+                _ => self.last_name(value),
+            }
+        });
+        let mut names: Vec<String> = others.chain([name]).map(str::to_owned).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The last name of a type as it is written.
+    pub fn last_name(&self, value: ValueId) -> Option<&str> {
+        match self.value(value) {
+            Value::Name { name, .. } | Value::Member { name, .. } => Some(name),
+            // What a type is applied to stands behind it.
+            Value::Applied { of, .. } if *of < value => self.last_name(*of),
+            _ => None,
+        }
+    }
+
     /// The scope that others import from.
     pub fn exported(&self) -> ScopeId {
         self.exports.unwrap_or(ScopeId(0))

@@ -237,6 +237,17 @@ pub enum Value {
     Awaited(ValueId),
     /// A namespace.
     Namespace(ScopeId),
+    /// The class that a value is an instance of.
+    ClassOf(ValueId),
+    /// A parameter of a function that is written out as an argument of a call, as what is called declares it.
+    Handed {
+        /// The call.
+        call: ValueId,
+        /// Place of the function among its arguments.
+        argument: usize,
+        /// Place of the parameter in the function.
+        parameter: usize,
+    },
     /// One of several.
     AnyOf(Vec<ValueId>),
     /// The first of several of which anything is known.

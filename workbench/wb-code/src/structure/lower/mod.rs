@@ -5,13 +5,17 @@ mod go;
 mod java;
 mod javascript;
 mod python;
+mod rust;
 
 use super::{builder::StructureBuilder, file::FileStructure};
 use crate::{Language, languages::parse};
 
 /// True for languages whose scopes and imports are known here; of others names are compared, and nothing more.
 pub fn lowers_by_rules(language: Language) -> bool {
-    matches!(language, Language::Go | Language::Java | Language::JavaScript | Language::TypeScript | Language::Python)
+    matches!(
+        language,
+        Language::Go | Language::Java | Language::JavaScript | Language::TypeScript | Language::Python | Language::Rust
+    )
 }
 
 /// The structure of a text; one without anything where it is no source.
@@ -29,6 +33,7 @@ pub(super) fn lower(language: Language, text: &str) -> Option<FileStructure> {
         Language::JavaScript => javascript::lower(builder, root, false),
         Language::TypeScript => javascript::lower(builder, root, true),
         Language::Python => python::lower(builder, root),
+        Language::Rust => rust::lower(builder, root),
         _ => by_name::lower(builder, root, language),
     }
     Some(std::mem::take(&mut builder.structure))

@@ -4,11 +4,14 @@ mod go;
 mod java;
 mod javascript;
 mod python;
+mod rust;
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::project::{Project, StructuredFile};
 use crate::Language;
+
+pub(super) use rust::is_own_module;
 
 /// Files that are one thing to whoever imports it: a module, a package, a folder of modules.
 #[derive(Debug, Clone, Default)]
@@ -27,14 +30,23 @@ pub(super) struct Modules {
     by_name: HashMap<(Language, String), u32>,
     go: go::Settings,
     javascript: javascript::Settings,
+    rust: rust::Crates,
 }
 
 impl Modules {
-    pub fn new(files: &[StructuredFile], settings: &BTreeMap<String, String>) -> Self {
+    pub fn new(
+        files: &[StructuredFile],
+        by_path: &HashMap<String, usize>,
+        settings: &BTreeMap<String, String>,
+    ) -> Self {
         // Each file is a package with its own number.
         let packages = (0..files.len()).map(|file| Package { files: vec![file], ..Package::default() }).collect();
         let (go, javascript) = (go::Settings::new(settings), javascript::Settings::new(settings));
-        let mut modules = Self { packages, go, javascript, ..Self::default() };
+        let rust = rust::Crates::new(files, by_path, settings);
+        let mut modules = Self { packages, go, javascript, rust, ..Self::default() };
+        for (outer, name, at) in modules.rust.unnamed(files) {
+            modules.packages[outer].children.insert(name.to_owned(), at as u32);
+        }
         for (at, file) in files.iter().enumerate() {
             match file.language {
                 Language::Python => python::register(&mut modules, at, &file.path),
@@ -55,22 +67,24 @@ impl Modules {
     }
 
     pub fn named(&self, project: &Project, from: usize, module: &str) -> Option<u32> {
-        let file = &project.files()[from];
+        let file = project.at(from);
         match file.language {
             Language::Python => python::named(self, project, &file.path, module),
             Language::Go => go::named(self, &file.path, module),
             Language::Java => self.by_name.get(&(Language::Java, module.to_owned())).copied(),
             Language::JavaScript | Language::TypeScript => javascript::named(self, project, &file.path, module),
+            Language::Rust => self.rust.named(project, from, module),
             _ => None,
         }
     }
 
     /// The package that a file is part of and whose names it sees.
     pub fn own(&self, project: &Project, file: usize) -> Option<u32> {
-        let StructuredFile { language, head, path, .. } = &project.files()[file];
+        let StructuredFile { language, head, path, .. } = project.at(file);
         match language {
             Language::Go => self.by_name.get(&(Language::Go, go::key(path, head))).copied(),
             Language::Java => self.by_name.get(&(Language::Java, head.package.clone().unwrap_or_default())).copied(),
+            Language::Rust => Some(self.rust.root(file) as u32),
             _ => None,
         }
     }

@@ -3,7 +3,10 @@
 use serde::Serialize;
 
 use super::{Context, Found, Owned, Question, Solver, Thing};
-use crate::structure::file::{BindingId, BindingKind, Value, ValueId};
+use crate::{
+    Language,
+    structure::file::{BindingId, BindingKind, Value, ValueId},
+};
 
 /// A place where a name is defined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +40,7 @@ impl Solver<'_> {
         let places = self.settled(Question::Places(0, file, value));
         let is_name = matches!(self.structure(file).value(value), Value::Name { .. });
         let mut all: Vec<Definition> = Vec::new();
-        for place in places {
+        for place in self.meant(file, value, places) {
             let Found { file: home, binding, .. } = self.places[place as usize];
             let edge = match (home == file, is_name && all.is_empty()) {
                 _ if self.structure(file).is_by_name => EdgeClass::NameOnly,
@@ -50,6 +53,32 @@ impl Solver<'_> {
             }
         }
         all
+    }
+
+    /// Leaves places that somebody may look at, and that are of the kind of name which is asked for.
+    fn meant(&self, file: usize, value: ValueId, mut places: Vec<u32>) -> Vec<u32> {
+        // What a language has built in is no place of the project.
+        let own = self.project.files().len();
+        places.retain(|place| self.places[*place as usize].file < own);
+        let (Value::Name { space, .. } | Value::Member { space, .. }) = self.structure(file).value(value) else {
+            return places;
+        };
+        if self.project.at(file).language != Language::Rust {
+            return places;
+        }
+        let binding = |place: &u32| {
+            let Found { file, binding, .. } = self.places[*place as usize];
+            self.structure(file).binding(binding)
+        };
+        // Parts of a tuple have no name.
+        places.retain(|place| !binding(place).name.is_empty() || binding(place).kind != BindingKind::Field);
+        // An import brings in a module with a function of its name.
+        let is_import = |place: &u32| binding(place).kind == BindingKind::Import;
+        let fits = |place: &u32| binding(place).space.meets(*space);
+        if places.iter().any(|place| !is_import(place) && fits(place)) {
+            places.retain(|place| is_import(place) || fits(place));
+        }
+        places
     }
 
     /// Numbers of the places that a value stands for.

@@ -1,7 +1,10 @@
 //! Results of calls, and the functions that they call.
 
 use super::{Context, Question, Solver, Thing, ThingId};
-use crate::structure::file::{NameSpace, Value, ValueId};
+use crate::{
+    Language,
+    structure::file::{NameSpace, Value, ValueId},
+};
 
 impl Solver<'_> {
     /// Results of a call of a thing.
@@ -29,6 +32,7 @@ impl Solver<'_> {
                     vec![instance]
                 }
                 Value::Function(_) => self.called((file, value), context, Some(call), None),
+                Value::Class(_) if self.project.at(file).language == Language::Rust => self.constructed(callee, call),
                 Value::Class(_) => {
                     let instance = self.thing(Thing::Instance { class: callee, made: Some(call) });
                     if let Some((file, value, _)) = self.constructor(callee) {
@@ -48,11 +52,63 @@ impl Solver<'_> {
             },
             Thing::Instance { .. } => {
                 let found = self.result_of_member(callee, "__call__", call);
-                if found.is_empty() { self.result_of_member(callee, "()", call) } else { found }
+                let found = if found.is_empty() { self.result_of_member(callee, "()", call) } else { found };
+                if !found.is_empty() {
+                    return found;
+                }
+                // Where a function itself is what the object is known by.
+                let functions = self.functions_of(callee).into_iter().filter(|function| *function != callee);
+                functions.flat_map(|function| self.result(function, call, false)).collect()
             }
             Thing::Outside { path, .. } => self.result_of_builtin(&path, call),
             _ => Vec::new(),
         }
+    }
+
+    /// Functions that a thing may be called as: itself, or those that its class is known by.
+    fn functions_of(&mut self, thing: ThingId) -> Vec<ThingId> {
+        let mut all = match self.thing_at(thing) {
+            Thing::Instance { class, .. } => self.lineage(class),
+            _ => vec![thing],
+        };
+        all.retain(|one| matches!(self.value_of(*one), Some((.., Value::Function(_)))));
+        all
+    }
+
+    /// Things that a call hands to a parameter of a function that is one of its arguments, as its callee declares them.
+    pub(super) fn declared_by_call(
+        &mut self,
+        call: (usize, ValueId, Context),
+        argument: usize,
+        parameter: usize,
+    ) -> Vec<ThingId> {
+        let (file, value, context) = call;
+        let Value::Call { callee, .. } = self.structure(file).value(value) else { return Vec::new() };
+        let mut all = Vec::new();
+        for callee in self.things(context, file, *callee) {
+            let (function, receiver) = match self.thing_at(callee) {
+                Thing::Bound { function, receiver } => (function, Some(receiver)),
+                _ => (callee, None),
+            };
+            let Some((home, own, outer, Value::Function(function))) = self.value_of(function) else { continue };
+            let takes_receiver = function.receiver.is_some() && function.takes_receiver;
+            let shift = usize::from(takes_receiver && receiver.is_none());
+            let taken = argument.checked_sub(shift).and_then(|place| function.parameters.get(place));
+            let Some(declared) = taken.and_then(|taken| self.structure(home).binding(taken.binding).declared) else {
+                continue;
+            };
+            let inner = self.push((home, own), outer, Some(call), receiver);
+            for one in self.things(inner, home, declared) {
+                for callback in self.functions_of(one) {
+                    if let Some((file, _, context, Value::Function(callback))) = self.value_of(callback)
+                        && let Some(parameter) = callback.parameters.get(parameter)
+                    {
+                        all.extend(self.get(Question::Bound(context, file, parameter.binding)));
+                    }
+                }
+            }
+        }
+        all
     }
 
     fn result_of_member(&mut self, object: ThingId, name: &str, call: (usize, ValueId, Context)) -> Vec<ThingId> {

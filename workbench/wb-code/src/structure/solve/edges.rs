@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Question, Solver, Thing, ThingId};
-use crate::structure::file::{BindingKind, NameSpace, ScopeId, ScopeKind, Value, ValueId};
+use crate::structure::file::{BindingKind, Extension, NameSpace, ScopeId, ScopeKind, Value, ValueId};
 
 /// Functions of Python that call those they are given.
 const CALLERS: [&str; 3] = ["<builtin>.map", "<builtin>.filter", "<builtin>.sorted"];
@@ -86,7 +86,7 @@ impl Solver<'_> {
             }
             next = scope.parent;
         }
-        let path = &self.project.files()[file].path;
+        let path = &self.project.at(file).path;
         let module = path.rsplit_once('.').map_or(path.as_str(), |(stem, _)| stem).trim_end_matches("/__init__");
         parts.push(module.replace('/', "."));
         parts.reverse();
@@ -95,6 +95,10 @@ impl Solver<'_> {
 
     fn name_of_owner(&self, file: usize, owner: ValueId) -> String {
         let structure = self.structure(file);
+        let is_extension = |it: &&Extension| structure.scope(it.scope).owner == Some(owner);
+        if let Some(extension) = structure.extensions.iter().find(is_extension) {
+            return structure.last_name(extension.of).unwrap_or_default().to_owned();
+        }
         let is_owner = |value: Option<ValueId>| value.is_some_and(|value| structure.undecorated(value) == owner);
         let defines = |kind| matches!(kind, BindingKind::Function | BindingKind::Class);
         let named = structure.bindings.iter().find(|binding| defines(binding.kind) && is_owner(binding.value));

@@ -1,9 +1,9 @@
 //! Names looked up from a scope outwards.
 
-use super::{Context, Found, Solver, Thing, ThingId};
+use super::{Context, Found, Question, Solver, Thing, ThingId};
 use crate::{
     Language,
-    structure::file::{BindingId, NameSpace, ScopeId, ScopeKind},
+    structure::file::{BindingId, BindingKind, NameSpace, ScopeId, ScopeKind},
 };
 
 /// Functions and types of Python that every file has.
@@ -28,7 +28,7 @@ impl Solver<'_> {
         space: NameSpace,
         used: Option<u32>,
     ) -> Vec<Found> {
-        let language = self.project.files()[file].language;
+        let language = self.project.at(file).language;
         if let Some(kinds) = obscured(language, space) {
             let mut all = kinds.into_iter().map(|kind| self.lookup(context, file, from, name, kind, used));
             return all.find(|found| !found.is_empty()).unwrap_or_default();
@@ -39,7 +39,9 @@ impl Solver<'_> {
             let scope = self.structure(file).scope(at);
             let is_seen = match (scope.kind, language) {
                 (ScopeKind::Class, Language::Python) => at == from,
-                (ScopeKind::Class, Language::Go | Language::JavaScript | Language::TypeScript) => false,
+                (ScopeKind::Class, Language::Go | Language::JavaScript | Language::Rust | Language::TypeScript) => {
+                    false
+                }
                 _ => true,
             };
             if is_seen {
@@ -75,7 +77,9 @@ impl Solver<'_> {
             {
                 context = frame.outer;
             }
-            next = scope.parent;
+            // A module of Rust sees nothing of the one around it.
+            let is_closed = language == Language::Rust && scope.kind == ScopeKind::Module;
+            next = scope.parent.filter(|_| !is_closed);
         }
         self.global(file, name, space)
     }
@@ -127,18 +131,48 @@ impl Solver<'_> {
         own.retain(|binding| structure.binding(*binding).space.meets(space));
         let mut found: Vec<Found> =
             own.into_iter().map(|binding| Found { file, binding, context, receiver: None }).collect();
-        if found.is_empty() {
+        let missing = if scope.includes.is_empty() { NameSpace(0) } else { self.missing(file, &found, space) };
+        if missing != NameSpace(0) {
             // The last one replaces those before.
             for value in scope.includes.iter().rev() {
+                let before = found.len();
                 for object in self.things(context, file, *value) {
-                    found.extend(self.members(file, object, name, space));
+                    found.extend(self.members(file, object, name, missing));
                 }
-                if !found.is_empty() {
+                if found.len() > before {
                     break;
                 }
             }
         }
         found
+    }
+
+    /// The kinds of names, of some, that none of the places has: those are looked for in what a scope includes.
+    fn missing(&mut self, file: usize, found: &[Found], space: NameSpace) -> NameSpace {
+        if found.is_empty() {
+            return space;
+        }
+        if self.project.at(file).language != Language::Rust {
+            return NameSpace(0);
+        }
+        let mut missing = space.0;
+        for place in found {
+            let binding = self.structure(place.file).binding(place.binding);
+            match (binding.kind, binding.value) {
+                // An import has the kinds of what it stands for.
+                (BindingKind::Import, Some(value)) => {
+                    for other in self.get(Question::Places(place.context, place.file, value)) {
+                        let Found { file, binding, .. } = self.places[other as usize];
+                        let other = self.structure(file).binding(binding);
+                        if other.kind != BindingKind::Import {
+                            missing &= !other.space.0;
+                        }
+                    }
+                }
+                _ => missing &= !binding.space.0,
+            }
+        }
+        NameSpace(missing)
     }
 
     /// Bindings of a name in a scope.
@@ -162,6 +196,13 @@ impl Solver<'_> {
 
     /// Names that a file sees without saying where from.
     fn global(&mut self, file: usize, name: &str, space: NameSpace) -> Vec<Found> {
+        if self.project.at(file).language == Language::Rust {
+            let macros = self.macros(file, name, space);
+            return match (macros.is_empty(), self.project.standard(Language::Rust)) {
+                (true, Some(standard)) => self.in_scope(0, standard, ScopeId(0), name, space),
+                _ => macros,
+            };
+        }
         match self.project.own_package(file) {
             Some(package) => {
                 let others = self.files_with(package, name).into_iter().filter(|other| *other != file);
@@ -175,9 +216,25 @@ impl Solver<'_> {
         }
     }
 
+    /// Macros of the crate of a file, which are found wherever they stand in it.
+    pub(super) fn macros(&self, file: usize, name: &str, space: NameSpace) -> Vec<Found> {
+        if !space.meets(NameSpace::METHOD) {
+            return Vec::new();
+        }
+        let package = self.project.own_package(file);
+        let same = self.project.crate_globals(name).filter(|(other, _)| {
+            self.project.at(*other).language == Language::Rust && self.project.own_package(*other) == package
+        });
+        same.map(|(file, binding)| Found { file, binding, context: 0, receiver: None }).collect()
+    }
+
     /// Thing that the language itself calls so.
     pub(super) fn builtin(&mut self, file: usize, name: &str, space: NameSpace) -> Option<ThingId> {
-        match self.project.files()[file].language {
+        match self.project.at(file).language {
+            Language::Rust => {
+                let package = self.project.package(file, &format!("::{name}"))?;
+                Some(self.thing(Thing::Package(package)))
+            }
             Language::Python if PYTHON_BUILTINS.contains(&format!(" {name} ")) => {
                 let path = format!("<builtin>.{name}");
                 Some(self.thing(Thing::Outside { file, binding: None, depth: usize::MAX, path }))

@@ -91,12 +91,15 @@ impl Solver<'_> {
     }
 
     pub(super) fn members_of(&mut self, asking: usize, object: ThingId, name: &str, space: NameSpace) -> Vec<Found> {
-        if let Some(kinds) = obscured(self.project.files()[asking].language, space) {
+        if let Some(kinds) = obscured(self.project.at(asking).language, space) {
             let mut all = kinds.into_iter().map(|kind| self.members(asking, object, name, kind));
             return all.find(|found| !found.is_empty()).unwrap_or_default();
         }
         match self.thing_at(object) {
-            Thing::Instance { class, made } => self.in_lineage(asking, (class, 0), (object, made), name, space),
+            Thing::Instance { class, made } => {
+                let found = self.in_lineage(asking, (class, 0), (object, made), name, space);
+                if found.is_empty() { self.in_blankets(asking, class, object, name, space) } else { found }
+            }
             Thing::Super { class } => {
                 let instance = self.thing(Thing::Instance { class, made: None });
                 self.in_lineage(asking, (class, 1), (instance, None), name, space)
@@ -104,7 +107,10 @@ impl Solver<'_> {
             Thing::Package(package) => self.in_package(asking, package, object, name, space),
             Thing::Unknown { file, context, .. } => self.written(asking, file, object, context, Some(name)),
             Thing::Site { file, value, context } => match self.structure(file).value(value) {
-                Value::Class(_) => self.in_lineage(asking, (object, 0), (object, None), name, space),
+                Value::Class(_) => {
+                    let found = self.in_lineage(asking, (object, 0), (object, None), name, space);
+                    if found.is_empty() { self.in_blankets(asking, object, object, name, space) } else { found }
+                }
                 Value::Record(record) => {
                     let mut found = self.in_record(asking, (file, record, context), object, Some(name));
                     // Elements have no names.
@@ -128,7 +134,7 @@ impl Solver<'_> {
     }
 
     pub(super) fn lineage_of(&mut self, class: ThingId) -> Vec<ThingId> {
-        let home = self.value_of(class).map(|(file, ..)| self.project.files()[file].language);
+        let home = self.value_of(class).map(|(file, ..)| self.project.at(file).language);
         if home == Some(Language::Go) {
             return self.nearest_first(class);
         }
@@ -143,6 +149,11 @@ impl Solver<'_> {
                 if base != class {
                     all.extend(self.lineage(base));
                 }
+            }
+        }
+        for base in self.bases_beside(class) {
+            if !all.contains(&base) {
+                all.extend(self.lineage(base));
             }
         }
         // A base of several counts where it comes last.
@@ -204,7 +215,7 @@ impl Solver<'_> {
                     found = self.in_extensions(class, object, name, space);
                 }
                 // In Python, what is written into an object comes before what its class has.
-                if found.is_empty() || self.project.files()[file].language == Language::Python {
+                if found.is_empty() || self.project.at(file).language == Language::Python {
                     let instance = self.thing(Thing::Instance { class, made: None });
                     let inner = self.within_constructor(class, object, made).unwrap_or(context);
                     found.extend(self.written(asking, file, instance, inner, Some(name)));
@@ -242,6 +253,9 @@ impl Solver<'_> {
     /// Members that the package of a class gives it beside its body.
     fn in_extensions(&mut self, class: ThingId, object: ThingId, name: &str, space: NameSpace) -> Vec<Found> {
         let Some((home, _, context, _)) = self.value_of(class) else { return Vec::new() };
+        if self.project.at(home).language == Language::Rust {
+            return self.beside(class, object, name, space);
+        }
         let package = self.project.own_package(home).unwrap_or(home as u32);
         let tables = self.package_tables(package);
         let mut found = Vec::new();
@@ -290,7 +304,7 @@ impl Solver<'_> {
     fn in_package(&mut self, asking: usize, package: u32, object: ThingId, name: &str, space: NameSpace) -> Vec<Found> {
         let mut found = Vec::new();
         let mut files = self.project.package_at(package).files.clone();
-        let is_go = |file: &usize| self.project.files()[*file].language == Language::Go;
+        let is_go = |file: &usize| self.project.at(*file).language == Language::Go;
         if files.first().is_some_and(is_go) {
             // Others see names with capitals alone, and write none.
             let is_seen = name.starts_with(char::is_uppercase);
@@ -301,6 +315,10 @@ impl Solver<'_> {
             found.extend(self.in_scope(0, file, exported, name, space));
             if found.is_empty() {
                 found.extend(self.written(asking, file, object, 0, Some(name)));
+            }
+            // Macros that a crate of Rust exports are members of its root.
+            if found.is_empty() && self.project.own_package(file) == Some(package) {
+                found.extend(self.macros(file, name, space));
             }
         }
         found

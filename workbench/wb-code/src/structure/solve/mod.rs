@@ -7,8 +7,11 @@
 //! statements counts in Python alone.
 
 mod aliases;
+mod applied;
 mod calls;
 mod edges;
+mod extensions;
+mod frames;
 mod inherited;
 mod lookup;
 mod members;
@@ -25,7 +28,10 @@ use indexmap::IndexSet;
 
 pub use aliases::{Definition, EdgeClass};
 
-use self::tables::{FileTables, PackageTables};
+use self::{
+    frames::Frame,
+    tables::{FileTables, PackageTables},
+};
 use super::{
     builder::deep,
     file::{BindingId, FileStructure, NameSpace, Value, ValueId},
@@ -58,22 +64,6 @@ pub(super) enum Thing {
     Many(ThingId),
     /// Something to wait for.
     Later(ThingId),
-}
-
-/// A call that is being looked into: parameters of the function are what it gives.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Frame {
-    pub file: usize,
-    pub function: ValueId,
-    /// The call, or the type with arguments; its file and its context.
-    pub call: Option<(usize, ValueId, Context)>,
-    pub receiver: Option<ThingId>,
-    /// Frames around the function.
-    pub outer: Context,
-    /// Calls in each other.
-    pub depth: u8,
-    /// Types with arguments in each other.
-    pub types: u8,
 }
 
 /// A place that a name may stand for.
@@ -119,10 +109,6 @@ struct Answer {
     is_queued: bool,
 }
 
-/// Calls in each other at most.
-const DEEPEST: u8 = 3;
-/// Types with arguments in each other at most.
-const TYPES: u8 = 5;
 /// Names of a scope from which on they are looked up in a table.
 const LARGE: usize = 32;
 /// Questions that are worked out within each other.
@@ -150,6 +136,7 @@ pub struct Solver<'p> {
     tables: HashMap<usize, Rc<FileTables>>,
     /// Tables of those packages that were looked into.
     packages: HashMap<u32, Rc<PackageTables<'p>>>,
+    extensions: extensions::Extensions<'p>,
 }
 
 /// Role of a parameter in its function.
@@ -178,6 +165,7 @@ impl<'p> Solver<'p> {
             steps: 0,
             tables: HashMap::new(),
             packages: HashMap::new(),
+            extensions: extensions::Extensions::new(project),
         }
     }
 
@@ -202,7 +190,7 @@ impl<'p> Solver<'p> {
     }
 
     fn structure(&self, file: usize) -> &'p FileStructure {
-        &self.project.files()[file].structure
+        &self.project.at(file).structure
     }
 
     fn thing(&mut self, thing: Thing) -> ThingId {
@@ -223,61 +211,6 @@ impl<'p> Solver<'p> {
             Thing::Site { file, value, context } => Some((file, value, context, self.structure(file).value(value))),
             _ => None,
         }
-    }
-
-    fn frame(&self, context: Context) -> Option<&Frame> {
-        self.frames.get_index((context as usize).checked_sub(1)?)
-    }
-
-    /// The frame within others, or those others where they are many already.
-    fn push(
-        &mut self,
-        (file, function): (usize, ValueId),
-        outer: Context,
-        call: Option<(usize, ValueId, Context)>,
-        receiver: Option<ThingId>,
-    ) -> Context {
-        let is_type = call.is_some_and(|call| self.is_type(call));
-        let counts = |context: Context| self.frame(context).map_or([0, 0], |frame| [frame.depth, frame.types]);
-        let (around, from) = (counts(outer), call.map_or([0, 0], |(.., context)| counts(context)));
-        let depth = u8::from(!is_type) + around[0].max(from[0]);
-        let types = u8::from(is_type) + around[1].max(from[1]);
-        let is_nested = |context| {
-            let mut next = self.frame(context);
-            while let Some(frame) = next {
-                if (frame.file, frame.function) == (file, function) {
-                    return true;
-                }
-                next = self.frame(frame.call.map_or(frame.outer, |(.., context)| context));
-            }
-            false
-        };
-        // A function that calls itself is looked into once.
-        if depth > DEEPEST || types > TYPES || call.is_some_and(|(.., context)| !is_type && is_nested(context)) {
-            return outer;
-        }
-        self.frames.insert_full(Frame { file, function, call, receiver, outer, depth, types }).0 as Context + 1
-    }
-
-    /// The frame of a function, from a context outwards: that of a call, or that of its type with arguments.
-    fn frame_of(&self, context: Context, file: usize, function: ValueId, of_type: bool) -> Option<Frame> {
-        self.frame(self.context_of(context, file, function, of_type)?).cloned()
-    }
-
-    fn context_of(&self, mut context: Context, file: usize, function: ValueId, of_type: bool) -> Option<Context> {
-        while let Some(frame) = self.frame(context) {
-            let is_type = frame.call.is_some_and(|call| self.is_type(call));
-            if frame.file == file && frame.function == function && is_type == of_type {
-                return Some(context);
-            }
-            context = frame.outer;
-        }
-        None
-    }
-
-    /// True for a type with arguments, where other frames have a call.
-    fn is_type(&self, (file, call, _): (usize, ValueId, Context)) -> bool {
-        !matches!(self.structure(file).value(call), Value::Call { .. })
     }
 
     /// The set as it is now; whoever asks is asked again where it grows.

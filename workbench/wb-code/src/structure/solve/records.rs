@@ -97,7 +97,7 @@ impl Solver<'_> {
                 found.push(Found { file, binding: *binding, context, receiver: Some(object) });
             }
         }
-        let language = self.project.files()[file].language;
+        let language = self.project.at(file).language;
         let written = self.written(asking, file, object, context, key);
         // What is written later is what is there, where the order of calls is asked for.
         if !written.is_empty() && self.with_callers && language == Language::Python && key.is_some() {

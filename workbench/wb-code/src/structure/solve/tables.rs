@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{LARGE, Owned};
 use crate::structure::{
-    file::{BindingId, FieldKey, FileStructure, ScopeId, Value, ValueId},
+    file::{BindingId, BindingKind, FieldKey, FileStructure, ScopeId, Value, ValueId},
     project::Project,
 };
 
@@ -17,6 +17,10 @@ pub(super) struct FileTables {
     pub writes: HashMap<String, Vec<usize>>,
     /// Bindings of scopes with many names.
     pub names: HashMap<ScopeId, HashMap<String, Vec<BindingId>>>,
+    /// Names of classes.
+    pub classes: HashMap<ValueId, String>,
+    /// Extensions by the names of what they extend.
+    pub extensions: HashMap<String, Vec<usize>>,
 }
 
 /// Tables that the solver looks up in the files of a package again and again.
@@ -63,8 +67,29 @@ fn names(structure: &FileStructure) -> HashMap<ScopeId, HashMap<String, Vec<Bind
 impl FileTables {
     /// The tables of a structure.
     pub fn of(structure: &FileStructure) -> Self {
-        Self { parameters: parameters(structure), writes: writes(structure), names: names(structure) }
+        Self {
+            parameters: parameters(structure),
+            writes: writes(structure),
+            names: names(structure),
+            classes: classes(structure),
+            extensions: extensions(structure),
+        }
     }
+}
+
+fn classes(structure: &FileStructure) -> HashMap<ValueId, String> {
+    let classes = structure.bindings.iter().filter(|binding| binding.kind == BindingKind::Class);
+    classes.filter_map(|binding| Some((binding.value?, binding.name.clone()))).collect()
+}
+
+fn extensions(structure: &FileStructure) -> HashMap<String, Vec<usize>> {
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, extension) in structure.extensions.iter().enumerate() {
+        for name in structure.extended(extension) {
+            by_name.entry(name).or_default().push(at);
+        }
+    }
+    by_name
 }
 
 impl<'p> PackageTables<'p> {

@@ -1,7 +1,10 @@
 //! The things that values and bindings may be.
 
-use super::{Context, Found, Frame, Owned, Question, Solver, Thing, ThingId};
-use crate::structure::file::{Argument, BindingId, FunctionParameter, NameSpace, ParameterKind, Value, ValueId};
+use super::{Context, Found, Owned, Question, Solver, Thing, ThingId};
+use crate::{
+    Language,
+    structure::file::{Argument, BindingId, FunctionParameter, NameSpace, ParameterKind, Value, ValueId},
+};
 
 /// Methods of JavaScript's collections that hand each element to a function.
 const GOES_THROUGH: [&str; 9] = ["forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap", "sort"];
@@ -12,8 +15,14 @@ impl Solver<'_> {
         match self.structure(file).value(value) {
             Value::Name { name, scope, space, at } => {
                 let found = self.lookup(context, file, *scope, name, *space, Some(*at));
-                let outside = if found.is_empty() { self.builtin(file, name, *space) } else { None };
-                outside.into_iter().chain(self.of_places(found)).collect()
+                let is_unknown = found.is_empty();
+                let mut things = self.of_places(found);
+                // `use name::name` imports from the crate of that name.
+                let is_rust = self.project.at(file).language == Language::Rust;
+                if is_unknown || is_rust && things.is_empty() {
+                    things.extend(self.builtin(file, name, *space));
+                }
+                things
             }
             Value::Member { of, .. } | Value::Item { of, .. } => {
                 let mut things = Vec::new();
@@ -43,6 +52,21 @@ impl Solver<'_> {
             Value::Instance(of) => {
                 let types = self.things(context, file, *of);
                 types.into_iter().flat_map(|one| self.instances(one)).collect()
+            }
+            Value::Applied { of, arguments } if self.project.at(file).language == Language::Rust => {
+                let mut types = self.things(context, file, *of);
+                if types.is_empty() {
+                    types.extend(self.named_as_standard(file, *of));
+                }
+                let arguments = self.combinations(context, file, arguments);
+                types.into_iter().flat_map(|one| self.applied_to(one, &arguments)).collect()
+            }
+            Value::ClassOf(of) => {
+                let objects = self.things(context, file, *of);
+                objects.into_iter().filter_map(|object| self.class_of(object)).collect()
+            }
+            Value::Handed { call, argument, parameter } => {
+                self.declared_by_call((file, *call, context), *argument, *parameter)
             }
             Value::Applied { of, .. } => {
                 let types = self.things(context, file, *of);
@@ -123,32 +147,6 @@ impl Solver<'_> {
     /// True where one of several things is more than something that is given.
     pub(super) fn is_any_known(&self, things: &[ThingId]) -> bool {
         things.iter().any(|thing| !matches!(self.things[*thing as usize], Thing::Unknown { .. }))
-    }
-
-    /// A type with arguments: its parameters are those.
-    fn applied(&mut self, one: ThingId, at: (usize, ValueId, Context)) -> ThingId {
-        let Some((file, value, context, what)) = self.value_of(one) else { return one };
-        let parameters = match what {
-            Value::Class(class) => &class.parameters,
-            Value::TypeAlias { parameters, .. } => parameters,
-            Value::Function(function) => &function.type_parameters,
-            _ => return one,
-        };
-        // Within itself a type may be given what it has been given.
-        if let Some(known) = self.context_of(at.2, file, value, true)
-            && let Some(Frame { call: Some(given), .. }) = self.frame(known).cloned()
-        {
-            let mut is_same = true;
-            for place in 0..parameters.len() {
-                is_same &=
-                    self.argument(file, at, parameters, place, 0) == self.argument(file, given, parameters, place, 0);
-            }
-            if is_same {
-                return self.site(file, value, known);
-            }
-        }
-        let context = self.push((file, value), context, Some(at), None);
-        self.site(file, value, context)
     }
 
     /// Something that only looks like an element: a type or a function with a type argument.
@@ -282,7 +280,7 @@ impl Solver<'_> {
         if let Some(frame) = self.frame_of(context, file, owner, of_type) {
             // A method that is called by its class gets its object as the first argument.
             let shift = usize::from(takes_receiver && frame.receiver.is_none());
-            let mut things = Vec::new();
+            let mut things: Vec<ThingId> = frame.arguments.get(place).copied().flatten().into_iter().collect();
             if let Some(call) = frame.call {
                 things = self.argument(file, call, parameters, place, shift).unwrap_or_default();
             }
@@ -340,7 +338,7 @@ impl Solver<'_> {
     }
 
     /// The argument of a call for a parameter of a function in the file `of`; none where it gives none.
-    fn argument(
+    pub(super) fn argument(
         &mut self,
         of: usize,
         (file, call, context): (usize, ValueId, Context),
