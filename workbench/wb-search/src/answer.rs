@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Characters of a token, where a budget is kept.
-const CHARS: usize = 4;
+pub(crate) const CHARS: usize = 4;
 /// Reason of an answer without lines.
 const NO_LINE: &str = "no line matches the pattern";
 /// Lines that a person is shown of each unit.

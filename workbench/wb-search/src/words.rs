@@ -1,10 +1,15 @@
 //! Words of code and questions: identifiers in their parts and whole, endings taken off, as BM25 has them.
 
-use wb_retrieval::code_tokens::{CodeTokenizer, CodeTokensConfig};
+use wb_retrieval::code_tokens::{CodeTokenizer, CodeTokensConfig, Stemming};
 
 /// A tokenizer with the rules of this crate.
 pub(crate) fn tokenizer() -> CodeTokenizer {
     CodeTokensConfig::default().init()
+}
+
+/// The words of an identifier, in lower case, with their endings.
+pub(crate) fn identifier_words(identifier: &str) -> Vec<String> {
+    CodeTokensConfig { whole: false, stemming: Stemming::None, ..CodeTokensConfig::default() }.init().words(identifier)
 }
 
 /// True for a word of a question in prose that says nothing of code.

@@ -63,6 +63,19 @@ impl<'s> FileSymbols<'s> {
         None
     }
 
+    /// The definition of the function or the class around a scope, the nearest that has a name.
+    pub fn around(&self, scope: ScopeId) -> Option<BindingId> {
+        let mut next = Some(scope);
+        while let Some(at) = next {
+            let scope = self.structure.scope(at);
+            if let Some(binding) = scope.owner.and_then(|owner| self.of_value(owner)) {
+                return Some(binding);
+            }
+            next = scope.parent;
+        }
+        None
+    }
+
     /// Names of what is around a scope, outermost first.
     pub fn path_of(&self, scope: ScopeId) -> Vec<&'s str> {
         let mut parts = Vec::new();

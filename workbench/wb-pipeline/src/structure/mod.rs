@@ -3,5 +3,5 @@
 mod asked;
 mod bench;
 
-pub use asked::{SymbolQuestion, outline};
+pub use asked::{AnswerForm, AskedChange, SymbolRelation, ask, impact, map, outline};
 pub use bench::{BENCHMARK, CARD, QuestionSet, StructureBench};

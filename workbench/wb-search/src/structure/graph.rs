@@ -2,14 +2,14 @@
 //! read as they are now.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use rayon::prelude::*;
 use serde::Serialize;
 use wb_code::{
-    Language,
+    CodeItem, Language,
     structure::{
         EdgeClass, FileStructure, FileSymbols, LazyStructure, Project, Solver, StructureHead, StructureSource,
         StructuredFile,
@@ -20,11 +20,16 @@ use wb_code::{
 
 use super::store::StructureStore;
 use crate::{
-    Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result, files::ProjectFile, patterns::TrigramFinder,
+    Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result,
+    files::{ProjectFile, language_and_role},
+    patterns::TrigramFinder,
 };
 
 /// Settings that imports follow.
 const SETTINGS: [&str; 5] = ["package.json", "tsconfig.json", "jsconfig.json", "go.mod", "Cargo.toml"];
+
+/// Files with a name, above which it is not followed to those who use what uses it.
+const EVERYWHERE: usize = 400;
 
 /// A definition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -42,6 +47,13 @@ pub struct SymbolPlace {
     pub(super) file: usize,
     #[serde(skip)]
     pub(super) binding: BindingId,
+}
+
+impl SymbolPlace {
+    /// Its name without those of what it is inside of.
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or_default()
+    }
 }
 
 /// Structures of the files of an index.
@@ -75,11 +87,11 @@ impl IndexStructures {
         at.ok().and_then(|at| self.found.read(&self.found.files[at]).ok()).unwrap_or_default()
     }
 
-    /// True where a name may stand in a file, without reading more of it than that takes.
-    fn may_have(&self, number: usize, name: &str) -> bool {
+    /// True where one of some names may stand in a file, without reading more of it than that takes.
+    fn may_have(&self, number: usize, names: &BTreeSet<&str>) -> bool {
         let (key, _, path) = &self.files[number];
         match self.kept(path).and_then(|store| store.bytes(*key)) {
-            Some(Ok(bytes)) => memchr::memmem::find(&bytes, name.as_bytes()).is_some(),
+            Some(Ok(bytes)) => names.iter().any(|name| memchr::memmem::find(&bytes, name.as_bytes()).is_some()),
             _ => true,
         }
     }
@@ -130,6 +142,7 @@ impl ProjectGraph {
         // Those that are new, in the order of the walk.
         for path in stale.changed.iter().filter(|path| !at_index.contains_key(*path)) {
             let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+            roles.extend(language_and_role(path, "").map(|(_, role)| (path.clone(), role)));
             files.extend(Language::from_extension(extension).map(|language| ([0; 2], language, path.clone())));
         }
         let store = StructureStore::open(&place.structures_file())?;
@@ -153,11 +166,26 @@ impl ProjectGraph {
         Ok(Self { project: Project::new(files, &settings), structures, numbers, roles, index, at_index })
     }
 
+    /// The structure of a file, which is not kept.
+    pub(super) fn read(&self, file: usize) -> Result<FileStructure> {
+        self.structures.read(self.numbers[file])
+    }
+
+    /// The role of a file.
+    pub(super) fn role_of(&self, path: &str) -> Option<FileRole> {
+        self.roles.get(path).copied()
+    }
+
     /// Files that differ from those that were indexed, in order.
     pub fn changed(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.structures.changed.iter().map(String::as_str).collect();
         all.sort_unstable();
         all
+    }
+
+    /// Text of a file of the project as it is now; nothing where it is gone, or no file to be read.
+    pub(super) fn text(&self, path: &str) -> String {
+        self.structures.text(path)
     }
 
     /// The index.
@@ -173,15 +201,63 @@ impl ProjectGraph {
         }
     }
 
-    /// Files that may have a name: by the trigrams of the index, and where that has changed all.
-    pub(super) fn files_with(&self, name: &str) -> Result<Vec<usize>> {
+    /// Files of the index that may have a name, by its trigrams; `None` where it has too few letters for that.
+    fn indexed_with(&self, name: &str, finder: &mut TrigramFinder) -> Result<Option<HashSet<u32>>> {
         let mut among: Option<HashSet<u32>> = None;
-        for trigram in TrigramFinder::new().of(name) {
+        for trigram in finder.of(name) {
             let files: HashSet<u32> = self.index.files_with(trigram)?.into_iter().collect();
             among = Some(match among {
-                Some(among) => among.intersection(&files).copied().collect(),
+                Some(before) => &before & &files,
                 None => files,
             });
+        }
+        Ok(among)
+    }
+
+    /// True for a name that stands in so many files that following it would mean to read the project.
+    pub(super) fn is_everywhere(&self, name: &str) -> Result<bool> {
+        Ok(self.n_files_with(name)? > EVERYWHERE)
+    }
+
+    /// The number of files that may have a name.
+    pub(super) fn n_files_with(&self, name: &str) -> Result<usize> {
+        let among = self.indexed_with(name, &mut TrigramFinder::new())?;
+        Ok(among.map_or(self.project.files().len(), |files| files.len()))
+    }
+
+    /// The position of a file of the project.
+    ///
+    /// # Errors
+    ///
+    /// If the project has none such whose language is known.
+    pub(super) fn file_named(&self, path: &str) -> Result<usize> {
+        let none = || Error::failed(format!("{path} is no file of this index whose language is known"));
+        self.project.file_at(path).ok_or_else(none)
+    }
+
+    /// The function or the class that lines stand in, the innermost; else what is defined at the first of them.
+    pub(super) fn innermost(&self, file: usize, items: &[CodeItem], first: u32, last: u32) -> Option<BindingId> {
+        let structure = &self.project.files()[file].structure;
+        let symbols = FileSymbols::of(structure);
+        let all = || (0..structure.bindings.len() as u32).map(BindingId).filter(|id| symbols.is_symbol(*id));
+        // Those inside of others come after them.
+        let item = items.iter().rev().find(|item| item.lines[0] <= first && last <= item.lines[1]);
+        let of_item = item.and_then(|item| {
+            let is_it = |id: &BindingId| {
+                let binding = structure.binding(*id);
+                binding.name == item.name && (item.lines[0]..=item.lines[1]).contains(&binding.line)
+            };
+            all().filter(is_it).min_by_key(|id| structure.binding(*id).line.abs_diff(item.code_line))
+        });
+        of_item.or_else(|| all().find(|id| structure.binding(*id).line == first))
+    }
+
+    /// Files that may have one of some names: by the trigrams of the index, and where that has changed all.
+    pub(super) fn files_with(&self, names: &BTreeSet<&str>) -> Result<Vec<usize>> {
+        let mut finder = TrigramFinder::new();
+        let mut among: Option<HashSet<u32>> = Some(HashSet::new());
+        for name in names {
+            among = among.zip(self.indexed_with(name, &mut finder)?).map(|(among, of_name)| &among | &of_name);
         }
         let may_have = |file: &usize| {
             let path = &self.project.files()[*file].path;
@@ -189,7 +265,7 @@ impl ProjectGraph {
             self.structures.changed.contains(path) || self.at_index.get(path).is_none_or(is_in)
         };
         let all: Vec<usize> = (0..self.project.files().len()).filter(may_have).collect();
-        Ok(all.into_par_iter().filter(|file| self.structures.may_have(self.numbers[*file], name)).collect())
+        Ok(all.into_par_iter().filter(|file| self.structures.may_have(self.numbers[*file], names)).collect())
     }
 
     /// Definitions of a symbol: `name`, `Class.method`, `module::function`; what does work before tests.
@@ -212,9 +288,10 @@ impl ProjectGraph {
             };
             of_name.into_iter().filter(is_wanted).map(|id| self.place_by(&symbols, file, id)).collect()
         };
-        let mut found: Vec<SymbolPlace> = self.files_with(name)?.into_par_iter().flat_map_iter(of_file).collect();
+        let mut found: Vec<SymbolPlace> =
+            self.files_with(&BTreeSet::from([*name]))?.into_par_iter().flat_map_iter(of_file).collect();
         let rank = |place: &SymbolPlace| {
-            let is_source = self.roles.get(&place.path) == Some(&FileRole::Source);
+            let is_source = self.role_of(&place.path) == Some(FileRole::Source);
             let kind = match place.kind {
                 BindingKind::Class | BindingKind::Module => 0,
                 BindingKind::Function => 1,
@@ -235,12 +312,8 @@ impl ProjectGraph {
         line: u32,
         column: Option<usize>,
     ) -> Result<Vec<(EdgeClass, SymbolPlace)>> {
-        let file = self
-            .project
-            .file_at(path)
-            .ok_or_else(|| Error::failed(format!("{path} is no file of this index whose language is known")))?;
-        let text = std::fs::read_to_string(self.index.root().join(path))
-            .map_err(Error::io("read", self.index.root().join(path)))?;
+        let file = self.file_named(path)?;
+        let text = self.text(path);
         let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1) as usize).map(str::len).sum();
         let rest = text.get(start..).unwrap_or_default();
         let byte =

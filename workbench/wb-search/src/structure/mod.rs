@@ -1,9 +1,26 @@
 //! Structure of a project: what is defined where, who uses it, who calls whom.
 
+mod asked;
+mod diff;
 mod graph;
+mod impact;
+mod map;
+mod outline;
+mod page_rank;
+mod related;
 mod store;
+mod tests_for;
 mod usages;
+mod users;
 
+pub use asked::{DefinedAt, FilePlace, GraphAnswer, SymbolQuestion, UsedAt};
+pub use diff::{DiffedFile, diff_since, diffed_files};
 pub use graph::{ProjectGraph, SymbolPlace};
+pub use impact::{ChangeImpact, ProjectChange};
+pub use map::ProjectMap;
+pub use outline::{OutlineItem, outline};
+pub use related::{RelatedSymbol, Relation};
 pub(crate) use store::StructureStore;
-pub use usages::{CalledSymbol, Caller, SymbolUsage};
+pub use tests_for::ReachingTest;
+pub use usages::{CalledSymbol, SymbolUsage};
+pub use users::{Followed, SymbolUser};

@@ -1,11 +1,11 @@
-//! Usages of definitions, and the calls between functions.
+//! Usages of definitions, and what a function calls.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use rayon::prelude::*;
 use serde::Serialize;
 use wb_code::structure::{
-    EdgeClass, FileSymbols, Solver, StructuredFile,
+    EdgeClass, FileSymbols, Solver,
     file::{BindingId, BindingKind, Value, ValueId},
 };
 
@@ -25,23 +25,20 @@ pub struct SymbolUsage {
     pub within: String,
     /// True where it is called there.
     pub is_call: bool,
+    /// The name, as it is written there.
     #[serde(skip)]
-    file: usize,
+    pub(super) name: String,
+    /// True where it is only imported there.
     #[serde(skip)]
-    function: Option<BindingId>,
-}
-
-/// A function that calls another, with the lines at which it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Caller {
-    /// The function; the file itself, where the call stands in none.
-    pub symbol: SymbolPlace,
-    /// The surest of its calls.
-    pub edge: EdgeClass,
-    /// Lines, from 1.
-    pub lines: Vec<u32>,
-    /// Calls on the way from what was asked for, from 1.
-    pub depth: usize,
+    pub(super) is_import: bool,
+    #[serde(skip)]
+    pub(super) file: usize,
+    /// The function or the class around it.
+    #[serde(skip)]
+    pub(super) around: Option<BindingId>,
+    /// The definition that it uses; none where its name alone is the same.
+    #[serde(skip)]
+    pub(super) of: Option<(usize, BindingId)>,
 }
 
 /// A function that a function calls.
@@ -60,15 +57,21 @@ impl ProjectGraph {
     /// nothing says that it is another's.
     pub fn usages(&self, symbols: &[SymbolPlace]) -> Result<Vec<SymbolUsage>> {
         let wanted: HashSet<(usize, BindingId)> = symbols.iter().map(|place| (place.file, place.binding)).collect();
-        let names: BTreeSet<&str> = symbols.iter().filter_map(|place| place.name.rsplit('.').next()).collect();
-        let mut all = Vec::new();
-        for name in names {
-            let files = self.files_with(name)?;
-            let of_file = |solver: &mut Solver<'_>, file: usize| self.usages_in(solver, file, name, &wanted);
-            let found: Vec<Vec<SymbolUsage>> =
-                files.into_par_iter().map_init(|| Solver::new(&self.project), of_file).collect();
-            all.extend(found.into_iter().flatten());
-        }
+        let names: BTreeSet<&str> = symbols.iter().map(SymbolPlace::own_name).collect();
+        self.usages_of(&names, &wanted)
+    }
+
+    /// Places that use names, of definitions that are wanted, or of none that is known.
+    pub(super) fn usages_of(
+        &self,
+        names: &BTreeSet<&str>,
+        wanted: &HashSet<(usize, BindingId)>,
+    ) -> Result<Vec<SymbolUsage>> {
+        let files = self.files_with(names)?;
+        let of_file = |solver: &mut Solver<'_>, file: usize| self.usages_in(solver, file, names, wanted);
+        let found: Vec<Vec<SymbolUsage>> =
+            files.into_par_iter().map_init(|| Solver::new(&self.project), of_file).collect();
+        let mut all: Vec<SymbolUsage> = found.into_iter().flatten().collect();
         all.sort();
         all.dedup();
         self.whole(all)
@@ -78,7 +81,7 @@ impl ProjectGraph {
         &self,
         solver: &mut Solver<'_>,
         file: usize,
-        name: &str,
+        names: &BTreeSet<&str>,
         wanted: &HashSet<(usize, BindingId)>,
     ) -> Vec<SymbolUsage> {
         let structured = &self.project.files()[file];
@@ -88,11 +91,13 @@ impl ProjectGraph {
             Value::Name { name, .. } | Value::Member { name, .. } => Some(name.as_str()),
             _ => None,
         };
+        let mut imported: HashSet<ValueId> = HashSet::new();
         // Names that the file itself gives to what it imports.
-        let mut names = vec![name];
-        for binding in structure.bindings.iter().filter(|it| it.kind == BindingKind::Import && it.name != name) {
-            if binding.value.and_then(named) == Some(name) {
-                names.push(&binding.name);
+        let mut renamed: BTreeSet<&str> = BTreeSet::new();
+        for binding in structure.bindings.iter().filter(|it| it.kind == BindingKind::Import) {
+            imported.extend(binding.value);
+            if binding.value.and_then(named).is_some_and(|name| names.contains(name)) {
+                renamed.insert(&binding.name);
             }
         }
         let callees: HashSet<ValueId> = structure
@@ -105,13 +110,15 @@ impl ProjectGraph {
             .collect();
         let mut found = Vec::new();
         for reference in &structure.references {
-            if !named(reference.value).is_some_and(|name| names.contains(&name)) {
+            let Some(name) = named(reference.value) else { continue };
+            let is_named = names.contains(name);
+            if !is_named && !renamed.contains(name) {
                 continue;
             }
             let definitions = solver.definitions(file, reference.value);
-            let edge = match definitions.iter().find(|it| wanted.contains(&(it.file, it.binding))) {
-                Some(definition) => definition.edge,
-                None if definitions.is_empty() && named(reference.value) == Some(name) => EdgeClass::NameOnly,
+            let (edge, of) = match definitions.iter().find(|it| wanted.contains(&(it.file, it.binding))) {
+                Some(definition) => (definition.edge, Some((definition.file, definition.binding))),
+                None if definitions.is_empty() && is_named => (EdgeClass::NameOnly, None),
                 None => continue,
             };
             found.push(SymbolUsage {
@@ -120,52 +127,14 @@ impl ProjectGraph {
                 line: reference.line,
                 within: symbols.path_of(reference.scope).join("."),
                 is_call: callees.contains(&reference.value),
+                name: name.to_owned(),
+                is_import: imported.contains(&reference.value),
                 file,
-                function: symbols.function_around(reference.scope).and_then(|value| symbols.of_value(value)),
+                around: symbols.around(reference.scope),
+                of,
             });
         }
         found
-    }
-
-    /// Functions that call definitions, and those that call these, up to `depth` calls away; the surest first at each depth.
-    pub fn callers(&self, symbols: &[SymbolPlace], depth: usize) -> Result<Vec<Caller>> {
-        let mut all: Vec<Caller> = Vec::new();
-        let mut seen: HashSet<SymbolPlace> = symbols.iter().cloned().collect();
-        let mut now = symbols.to_vec();
-        for depth in 1..=depth {
-            let mut callers: BTreeMap<(usize, Option<BindingId>), (EdgeClass, BTreeSet<u32>)> = BTreeMap::new();
-            for usage in self.usages(&now)?.into_iter().filter(|usage| usage.is_call) {
-                let of_function = callers.entry((usage.file, usage.function));
-                let (edge, lines) = of_function.or_insert((usage.edge, BTreeSet::new()));
-                *edge = (*edge).min(usage.edge);
-                lines.insert(usage.line);
-            }
-            let mut found: Vec<Caller> = callers
-                .into_iter()
-                .map(|((file, function), found)| (self.function_at(file, function), found))
-                .filter(|(symbol, _)| seen.insert(symbol.clone()))
-                .map(|(symbol, (edge, lines))| Caller { symbol, edge, lines: lines.into_iter().collect(), depth })
-                .collect();
-            found.sort_by(|one, other| (one.edge, &one.symbol).cmp(&(other.edge, &other.symbol)));
-            // What is found by its name alone leads further from name to name, and to nowhere.
-            let is_known = |caller: &&Caller| caller.edge < EdgeClass::NameOnly && !caller.symbol.name.is_empty();
-            now = found.iter().filter(is_known).map(|caller| caller.symbol.clone()).collect();
-            all.extend(found);
-            if now.is_empty() {
-                break;
-            }
-        }
-        Ok(all)
-    }
-
-    /// The definition of a function; the file, where there is none.
-    fn function_at(&self, file: usize, function: Option<BindingId>) -> SymbolPlace {
-        if let Some(binding) = function {
-            return self.place(file, binding);
-        }
-        let StructuredFile { path, structure, .. } = &self.project.files()[file];
-        let (path, binding) = (path.clone(), structure.module.unwrap_or(BindingId(0)));
-        SymbolPlace { path, line: 1, name: String::new(), kind: BindingKind::Module, file, binding }
     }
 
     /// Functions that a function calls, in the order of its lines.

@@ -16,19 +16,19 @@ const ENGINE: &str =
 const MAIN: &str = "from lib.engine import Engine as Motor\n\ndef run():\n    motor = Motor()\n    motor.start()\n    other.start()\n\nrun()\n";
 
 /// A project with an index of its own and its structures.
-struct Kept {
+pub struct Kept {
     folder: TempDir,
     caches: TempDir,
 }
 
 impl Kept {
-    fn of(files: &[(&str, &str)]) -> Self {
+    pub fn of(files: &[(&str, &str)]) -> Self {
         let kept = Self { folder: project(files), caches: tempfile::tempdir().unwrap() };
         kept.bring_up();
         kept
     }
 
-    fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         self.folder.path()
     }
 
@@ -43,7 +43,7 @@ impl Kept {
         place.bring_up_structures(&index, &mut |_| {}).unwrap()
     }
 
-    fn graph(&self) -> ProjectGraph {
+    pub fn graph(&self) -> ProjectGraph {
         let place = self.place();
         ProjectGraph::open(&place, place.read().unwrap().unwrap()).unwrap()
     }

@@ -42,6 +42,10 @@ impl Command {
             | Self::Refs(_)
             | Self::Callers(_)
             | Self::Calls(_)
+            | Self::TestsFor(_)
+            | Self::Related(_)
+            | Self::Impact(_)
+            | Self::Map(_)
             | Self::Outline(_)
             | Self::Doctor(_)
             | Self::Completions { .. }

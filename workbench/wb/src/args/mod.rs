@@ -29,7 +29,10 @@ pub use self::{
     mine_negatives::MineNegatives,
     runs::{Compare, Ls, Report},
     search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
-    structure::{CallersArguments, OutlineArguments, SymbolArguments},
+    structure::{
+        CallersArguments, GraphArguments, ImpactArguments, MapArguments, OutlineArguments, PageArguments,
+        SymbolArguments,
+    },
     text2sql::Text2Sql,
 };
 
@@ -223,6 +226,23 @@ Examples:
     /// Lists what a function calls, and where that is defined.
     #[command(after_help = "Examples:\n  wb calls Parser.parse\n  wb calls main --json")]
     Calls(SymbolArguments),
+    /// Lists the tests that reach a symbol or a file, or are named after it.
+    #[command(after_help = "Examples:\n  wb tests-for Parser.parse\n  wb tests-for src/parser.rs --json")]
+    TestsFor(SymbolArguments),
+    /// Lists what belongs with a place or a symbol: used by it, using it, testing it, beside it, like it.
+    #[command(after_help = "Examples:\n  wb related src/parser.rs:42\n  wb related Parser.parse -n 10 --json")]
+    Related(SymbolArguments),
+    /// Lists whom a change affects, tests first.
+    #[command(after_help = "\
+Examples:
+  wb impact                                   # what is not committed yet
+  wb impact --diff main --depth 2
+  git diff HEAD~3 | wb impact --diff - --json
+  wb impact Parser.parse")]
+    Impact(ImpactArguments),
+    /// Shows the most used definitions of a project, as many as a budget of tokens holds.
+    #[command(after_help = "Examples:\n  wb map --budget 2000\n  wb map --focus src/parser.rs --focus Token --json")]
+    Map(MapArguments),
     /// Lists functions and types of a file or a folder by the lines that define them.
     #[command(after_help = "Examples:\n  wb outline src/parser.rs\n  wb outline src --json")]
     Outline(OutlineArguments),

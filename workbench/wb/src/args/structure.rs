@@ -1,29 +1,73 @@
-//! Arguments of `wb def`, `wb refs`, `wb callers`, `wb calls` and `wb outline`.
+//! Arguments of `wb def`, `wb refs`, `wb callers`, `wb calls`, `wb tests-for`, `wb related`, `wb impact`, `wb map` and
+//! `wb outline`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// A symbol of a project.
+/// A project whose structure is asked for, and the form of the answer.
 #[derive(Debug, Args)]
-pub struct SymbolArguments {
-    /// A name, as in parse, Parser.parse or parser::Parser::parse; or a place that uses it: FILE:LINE or FILE:LINE:COLUMN.
-    pub symbol: String,
+pub struct GraphArguments {
     /// The project's folder.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub project: PathBuf,
     /// The file of the index, instead of one of the cache folder.
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
+    /// Prints the answers as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A page of answers.
+#[derive(Debug, Args)]
+pub struct PageArguments {
     /// Answers at most.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub number: u32,
     /// Leaves out so many answers before: those that were read already.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip: u32,
-    /// Prints the answers as JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub graph: GraphArguments,
+}
+
+/// A symbol of a project.
+#[derive(Debug, Args)]
+pub struct SymbolArguments {
+    /// A name, as in parse, Parser.parse or parser::Parser::parse; or a place that uses it: FILE:LINE or FILE:LINE:COLUMN.
+    pub symbol: String,
+    #[command(flatten)]
+    pub page: PageArguments,
+}
+
+/// A change, and how far those are followed who use what it touches.
+#[derive(Debug, Args)]
+pub struct ImpactArguments {
+    /// The symbol that is to change; without one, the changes since --diff.
+    #[arg(conflicts_with = "diff")]
+    pub symbol: Option<String>,
+    /// A commit whose difference from the files is the change, or - for a unified diff on standard input.
+    #[arg(long, value_name = "REV|-", default_value = "HEAD")]
+    pub diff: String,
+    /// Steps that are followed: 1 for those who use it, 2 for those who use these, too.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=10))]
+    pub depth: u8,
+    #[command(flatten)]
+    pub page: PageArguments,
+}
+
+/// A map's budget and what it is for.
+#[derive(Debug, Args)]
+pub struct MapArguments {
+    /// Tokens at most, a quarter of the characters.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: u32,
+    /// A file, a folder or a name that is worked on: what it uses comes first. May be given again.
+    #[arg(long, value_name = "FILE|DIR|NAME")]
+    pub focus: Vec<String>,
+    #[command(flatten)]
+    pub graph: GraphArguments,
 }
 
 /// A symbol, and how far its callers are followed.

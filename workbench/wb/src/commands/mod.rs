@@ -23,6 +23,8 @@ mod text2sql;
 use anyhow::Result;
 use clap::CommandFactory;
 
+use wb_pipeline::structure::SymbolRelation;
+
 use crate::args::{Arguments, CallersArguments, Command, DataArguments, DataCommand};
 
 /// The end of a command, as the process's exit code.
@@ -57,12 +59,16 @@ pub fn run(command: Command) -> Result<End> {
         Command::Report(arguments) => report::report(&arguments),
         Command::Index(arguments) => search::index(arguments),
         Command::Search(arguments) => search::search(*arguments),
-        Command::Def(symbol) => structure::ask(symbol, |it, place, progress| it.definitions(place, progress)),
-        Command::Refs(symbol) => structure::ask(symbol, |it, place, progress| it.usages(place, progress)),
+        Command::Def(symbol) => structure::ask(symbol, SymbolRelation::Definitions),
+        Command::Refs(symbol) => structure::ask(symbol, SymbolRelation::Usages),
         Command::Callers(CallersArguments { symbol, depth }) => {
-            structure::ask(symbol, |it, place, progress| it.callers(usize::from(depth), place, progress))
+            structure::ask(symbol, SymbolRelation::Callers(depth.into()))
         }
-        Command::Calls(symbol) => structure::ask(symbol, |it, place, progress| it.calls(place, progress)),
+        Command::Calls(symbol) => structure::ask(symbol, SymbolRelation::Calls),
+        Command::TestsFor(symbol) => structure::ask(symbol, SymbolRelation::Tests),
+        Command::Related(symbol) => structure::ask(symbol, SymbolRelation::Related),
+        Command::Impact(arguments) => structure::impact(arguments),
+        Command::Map(arguments) => structure::map(arguments),
         Command::Outline(arguments) => structure::outline(arguments),
         Command::Encode(arguments) => encode::encode(arguments),
         Command::Export(arguments) => export::export(&arguments),

@@ -3,8 +3,9 @@
 use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
+use wb_fake_llm::FakeLlm;
 
-use crate::{sandbox::Sandbox, synthesis::Server};
+use crate::sandbox::Sandbox;
 
 const FILE: &str = "\
 name: said
@@ -58,7 +59,7 @@ fn judge(sandbox: &Sandbox) {
 
 #[test]
 fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
-    let (sandbox, server) = (project(), Server::start(Duration::ZERO));
+    let (sandbox, server) = (project(), FakeLlm::start(Duration::ZERO).unwrap());
     let url = server.url.clone();
     let unjudged = ["nobody judged a document for query `q0`", "to-judge.jsonl", "ab.judgements=datasets"];
     sandbox.fails_with(&["ab", "said.yaml", &url], &unjudged);
@@ -114,7 +115,7 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
 
 #[test]
 fn annotations_are_made_estimated_and_pairs_too() {
-    let (sandbox, server) = (project(), Server::start(Duration::ZERO));
+    let (sandbox, server) = (project(), FakeLlm::start(Duration::ZERO).unwrap());
     let url = &server.url;
     sandbox.says(&["synth", "said.yaml", url, "--dry-run"], &["annotations: 4 snippets", "time"]);
     assert!(!sandbox.path("datasets/synthetic/said/pairs.jsonl").exists());
@@ -131,7 +132,7 @@ fn annotations_are_made_estimated_and_pairs_too() {
 
 #[test]
 fn a_benchmark_embeds_what_was_said_of_its_documents() {
-    let (sandbox, server) = (project(), Server::start(Duration::ZERO));
+    let (sandbox, server) = (project(), FakeLlm::start(Duration::ZERO).unwrap());
     sandbox.succeeds(&["synth", "said.yaml", &server.url]);
     sandbox.succeeds(&["train", "tiny.yaml"]);
     // Each query is word for word what the model said of one document.

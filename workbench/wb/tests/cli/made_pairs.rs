@@ -7,11 +7,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use wb_fake_llm::FakeLlm;
 
-use crate::{
-    sandbox::{Sandbox, has},
-    synthesis::Server,
-};
+use crate::sandbox::{Sandbox, has};
 
 /// Functions that rules can rewrite, with a word that the made-up model describes.
 const WORDS: [&str; 8] = ["oversample", "stack", "impute", "augment", "cluster", "prune", "shuffle", "encode"];
@@ -68,7 +66,7 @@ fn on_page(page: &str) -> Vec<[String; 3]> {
 
 #[test]
 fn one_card_one_page_and_one_account_for_all_pairs_and_a_persons_word_counts_for_each() {
-    let (sandbox, server) = (project(), Server::start(Duration::ZERO));
+    let (sandbox, server) = (project(), FakeLlm::start(Duration::ZERO).unwrap());
     let url = server.url.clone();
     let (out, _) = sandbox.succeeds(&["synth", "all.yaml", &url]);
     let folder = "datasets/synthetic/all";

@@ -4,9 +4,10 @@
 use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
+use wb_fake_llm::FakeLlm;
 
 use super::made_up;
-use crate::{sandbox::Sandbox, synthesis::Server};
+use crate::sandbox::Sandbox;
 
 const ASKED: [(&str, &str); 4] = [
     ("How many items are there?", "SELECT count(*) FROM item"),
@@ -142,7 +143,7 @@ fn an_encoder_s_vectors_are_kept_in_faiss_s_layout_and_taken_again() {
 
 #[test]
 fn a_model_is_asked_with_and_without_examples_and_a_replay_says_the_same() {
-    let (sandbox, server) = (project(), Server::start(Duration::ZERO));
+    let (sandbox, server) = (project(), FakeLlm::start(Duration::ZERO).unwrap());
     let run = |more: &[&str]| sandbox.succeeds(&[&["text2sql", "model.yaml", &server.url][..], more].concat());
     run(&["--out", "out"]);
     let record = sandbox.json("out/rag.json");
@@ -178,7 +179,7 @@ fn a_model_is_asked_with_and_without_examples_and_a_replay_says_the_same() {
 
 #[test]
 fn a_template_of_one_s_own_is_what_the_model_reads() {
-    let (sandbox, server) = (project(), Server::start(Duration::ZERO));
+    let (sandbox, server) = (project(), FakeLlm::start(Duration::ZERO).unwrap());
     sandbox.write(
         "mine.txt",
         "You write SQL.\n{% for example in example_list %}LIKE {{ example.sql }}\n{% endfor %}{{ question }}",
