@@ -1,12 +1,15 @@
 //! An answer to a question: what was found with its text, as people and as programs read it.
 
-use std::{collections::HashMap, fmt::Write};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+};
 
 use serde::Serialize;
 
 use crate::{
     CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
-    files::language_and_role, index::Changes, patterns::MatchedLine,
+    files::language_and_role, index::Changes, patterns::MatchedLine, ranking::Signals, structure::QuestionAim,
 };
 
 /// Characters of a token, where a budget is kept.
@@ -39,6 +42,9 @@ pub struct AnsweredUnit {
     /// Numbers of its lines that the pattern matches, where there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matched: Vec<u64>,
+    /// The aim of the question, where the project's structure has it as an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aim: Option<QuestionAim>,
     /// Its lines, without control characters.
     pub text: String,
 }
@@ -56,6 +62,8 @@ pub struct AnswerRequest {
     pub most: usize,
     /// Tokens of text at most.
     pub budget: Option<usize>,
+    /// The aim of the question, and units that the project's structure has for it: those come first.
+    pub routed: Option<(QuestionAim, Vec<usize>)>,
 }
 
 /// An answer of an index to a question.
@@ -132,7 +140,26 @@ impl SearchAnswer {
         }
         answer.confidence = Some(index.confidence(&asked)?);
         let mut lines = FileLines { index, files: HashMap::new() };
-        for found in index.search_issue(&asked, weights, request.most)? {
+        let mut ranked: Vec<(Option<QuestionAim>, FoundUnit)> = Vec::new();
+        let search = index.search_issue(&asked, weights, request.most)?;
+        if let Some((aim, units)) = &request.routed {
+            let has_line = |unit: usize| matched.iter().any(|line| line.unit == Some(unit));
+            let may_answer = |unit: &&usize| {
+                if request.pattern.is_some() && !has_line(**unit) {
+                    return false;
+                }
+                let file = index.file_of(&index.units()[**unit]);
+                question.allows(&file.path, file.role, &file.language)
+            };
+            for unit in units.iter().filter(may_answer).take(request.most) {
+                let known = search.iter().find(|found| found.unit == *unit).cloned();
+                ranked.push((Some(*aim), known.unwrap_or_else(|| index.found(*unit, 0.0, Signals::default()))));
+            }
+        }
+        let known: HashSet<usize> = ranked.iter().map(|(_, found)| found.unit).collect();
+        ranked.extend(search.into_iter().filter(|found| !known.contains(&found.unit)).map(|found| (None, found)));
+        ranked.truncate(request.most);
+        for (aim, found) in ranked {
             let whole = lines.of(&found, found.lines[1]);
             let head = lines.of(&found, index.units()[found.unit].head);
             let fits = |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() <= left);
@@ -145,7 +172,7 @@ impl SearchAnswer {
             left -= text.len().min(left);
             let of_unit = matched.iter().filter(|line| line.unit == Some(found.unit));
             let matched = of_unit.map(|line| line.line).collect();
-            answer.answers.push(AnsweredUnit { found, extent, matched, text });
+            answer.answers.push(AnsweredUnit { found, extent, matched, aim, text });
         }
         if answer.answers.is_empty() {
             let no_line = request.pattern.is_some() && matched.is_empty();
@@ -158,7 +185,7 @@ impl SearchAnswer {
     /// Text for a person: a line for each unit, and the first of its lines.
     pub fn text(&self, explain: bool) -> String {
         let mut told = String::new();
-        for AnsweredUnit { found, extent, matched, text } in &self.answers {
+        for AnsweredUnit { found, extent, matched, text, .. } in &self.answers {
             let names = found.names.join(", ");
             let space = if names.is_empty() { "" } else { "  " };
             let _ = writeln!(told, "{}:{}-{}{space}{names}", clean(&found.path), found.lines[0], found.lines[1]);

@@ -14,7 +14,7 @@ use wb_search::{AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnsw
 
 use crate::{
     encoder::{self, Opening},
-    output, session,
+    output, session, structure,
 };
 
 pub use bench::SearchBench;
@@ -194,7 +194,7 @@ impl ProjectSearch {
         if !self.words && asks_words {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
-        let answer = SearchAnswer::of(&index, &self.request, &self.weights)?;
+        let answer = self.answer(place, index, progress)?;
         match self.json {
             true => output::line(serde_json::to_string_pretty(&answer)?),
             false => output::line(answer.text(self.explain)),
@@ -207,6 +207,16 @@ impl ProjectSearch {
             output::note(format!("{n} files have changed since they were indexed; --fresh reads them first"));
         }
         Ok(answer.empty.is_none())
+    }
+
+    /// The answer; where the question is about a symbol by its form, with what the project's structure has for it.
+    fn answer(&mut self, place: &IndexPlace, index: CodeIndex, progress: Told<'_>) -> Result<SearchAnswer> {
+        if !self.request.may_be_aimed() {
+            return Ok(SearchAnswer::of(&index, &self.request, &self.weights)?);
+        }
+        let graph = structure::open_with(place, index, progress)?;
+        graph.route(&mut self.request, &self.weights)?;
+        Ok(SearchAnswer::of(graph.index(), &self.request, &self.weights)?)
     }
 
     /// Gives index and question their vectors, where the index has some.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use wb_code::structure::EdgeClass;
 use wb_core::Progress;
 use wb_search::{
-    IndexPlace, RankingWeights,
+    CodeIndex, IndexPlace, RankingWeights,
     answer::clean,
     structure::{
         CalledSymbol, ChangeImpact, DefinedAt, GraphAnswer, OutlineItem, ProjectChange, ProjectGraph, ReachingTest,
@@ -57,6 +57,15 @@ pub enum AnswerForm {
 /// Opens the graph of a project, which is indexed where it was not.
 pub(super) fn open(place: &IndexPlace, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<ProjectGraph> {
     let index = place.open(progress)?;
+    open_with(place, index, progress)
+}
+
+/// Opens the graph of a project with its index.
+pub(crate) fn open_with(
+    place: &IndexPlace,
+    index: CodeIndex,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<ProjectGraph> {
     if !place.structures_file().is_file() {
         place.bring_up_structures(&index, progress)?;
     }

@@ -80,7 +80,7 @@ impl CodeIndex {
         signals::candidates(self, question, weights, context, most)
     }
 
-    fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
+    pub(crate) fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
         let IndexedUnit { file, lines, .. } = self.units()[unit];
         let UnitNames { own, scope } = self.names(unit);
         let names = if own.is_empty() { scope } else { own };

@@ -171,6 +171,15 @@ impl ProjectGraph {
         self.structures.read(self.numbers[file])
     }
 
+    /// The unit of the index that a line is in, the shortest such.
+    pub(super) fn unit_at(&self, path: &str, line: u32) -> Option<usize> {
+        let file = self.index.files().get(*self.at_index.get(path)?)?;
+        let [first, end] = file.units.map(|unit| unit as usize);
+        let units = self.index.units().get(first..end)?;
+        let around = (first..).zip(units).filter(|(_, unit)| (unit.lines[0]..=unit.lines[1]).contains(&line));
+        around.min_by_key(|(_, unit)| unit.lines[1] - unit.lines[0]).map(|(at, _)| at)
+    }
+
     /// The role of a file.
     pub(super) fn role_of(&self, path: &str) -> Option<FileRole> {
         self.roles.get(path).copied()

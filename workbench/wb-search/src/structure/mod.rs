@@ -1,5 +1,6 @@
 //! Structure of a project: what is defined where, who uses it, who calls whom.
 
+mod aim;
 mod asked;
 mod diff;
 mod graph;
@@ -8,11 +9,13 @@ mod map;
 mod outline;
 mod page_rank;
 mod related;
+mod routes;
 mod store;
 mod tests_for;
 mod usages;
 mod users;
 
+pub use aim::{AimedQuestion, QuestionAim};
 pub use asked::{DefinedAt, FilePlace, GraphAnswer, SymbolQuestion, UsedAt};
 pub use diff::{DiffedFile, diff_since, diffed_files};
 pub use graph::{ProjectGraph, SymbolPlace};

@@ -3,8 +3,8 @@
 use std::fs;
 
 use wb_search::{
-    RankingWeights,
-    structure::{ProjectGraph, Relation, SymbolQuestion, SymbolUser, diff_since, diffed_files},
+    RankingWeights, SearchAnswer,
+    structure::{ProjectGraph, QuestionAim, Relation, SymbolQuestion, SymbolUser, diff_since, diffed_files},
 };
 
 use super::{structure::Kept, write};
@@ -172,4 +172,30 @@ fn a_map_keeps_to_its_budget_and_shows_what_is_used() {
     assert_eq!(map(14, &["main.py"]).0, "Queue");
     let (none, why) = map(1, &[]);
     assert_eq!((none.as_str(), why.as_deref()), ("", Some("1 tokens hold none of its 8 definitions")));
+}
+
+#[test]
+fn a_question_about_a_symbol_is_answered_by_the_structure_first() {
+    let kept = kept();
+    let graph = kept.graph();
+    let weights = RankingWeights::shipped().unwrap();
+    let first = |text: &str| {
+        let mut request = super::request(text, None);
+        graph.route(&mut request, &weights).unwrap();
+        let answer = SearchAnswer::of(graph.index(), &request, &weights).unwrap();
+        let told = answer.answers.iter().map(|one| format!("{}:{}", one.found.path, one.found.lines[0]));
+        let aimed = answer.answers.iter().filter(|one| one.aim.is_some()).count();
+        (request.routed.map(|(aim, _)| aim), told.take(aimed).collect::<Vec<_>>())
+    };
+    assert_eq!(first("where is start defined?"), (Some(QuestionAim::Definition), vec!["main.py:1".to_owned()]));
+    assert_eq!(first("where is start used?").1[..1], ["tests/test_start.py:1".to_owned()]);
+    assert_eq!(first("who calls run"), (Some(QuestionAim::Usage), vec!["main.py:1".to_owned()]));
+    let (aim, changed) = first("what breaks if I change push?");
+    assert_eq!(
+        (aim, &changed[..2]),
+        (Some(QuestionAim::Change), &["lib/queue.py:1".to_owned(), "main.py:1".to_owned()][..])
+    );
+    // What is defined nowhere here is a question like any other.
+    assert_eq!(first("where is shove defined?"), (None, Vec::new()));
+    assert_eq!(first("how are jobs checked"), (None, Vec::new()));
 }

@@ -36,7 +36,7 @@ fn indexed(root: &Path) -> CodeIndex {
 fn request(text: &str, budget: Option<usize>) -> AnswerRequest {
     let question = SearchQuestion::new(text);
     let parted = PartedQuestion::whole(question.clone());
-    AnswerRequest { question, parted, pattern: None, most: 5, budget }
+    AnswerRequest { question, parted, pattern: None, most: 5, budget, routed: None }
 }
 
 /// Bytes of an index, by the file that it writes.

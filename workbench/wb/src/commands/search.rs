@@ -81,7 +81,14 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         (None, false) => ANSWERS,
     };
     let asked = ProjectSearch {
-        request: AnswerRequest { question, parted, pattern: arguments.regexp, most, budget: arguments.budget },
+        request: AnswerRequest {
+            question,
+            parted,
+            pattern: arguments.regexp,
+            most,
+            budget: arguments.budget,
+            routed: None,
+        },
         weights,
         fresh: arguments.fresh,
         words: arguments.words,

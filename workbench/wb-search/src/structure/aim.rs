@@ -1,0 +1,167 @@
+//! The aim of a question about a symbol: where it is defined, who uses it, how it works, what is like it, what changes with it.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+/// An aim of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionAim {
+    /// Place that defines a symbol.
+    Definition,
+    /// Places that use it.
+    Usage,
+    /// Code that does what it is for.
+    Implementation,
+    /// Code that is like it.
+    Similar,
+    /// Code that has to change with it.
+    Change,
+}
+
+/// A question that names a symbol, and its aim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AimedQuestion {
+    /// The aim.
+    pub aim: QuestionAim,
+    /// The symbol, as it is written there.
+    pub symbol: String,
+}
+
+/// Words in front of a symbol that say what it is.
+const KIND: &str = r"(?:(?:the|a|an|our|this)\s+)?(?:(?:class|function|func|fn|method|struct|type|trait|interface|enum|constant|const|variable|module|macro|field|decorator|helper|api)\s+)?";
+/// A symbol: in quotes, or as code writes it.
+const SYMBOL: &str = r#"[`'"]?([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(?:\(\))?[`'"]?(?:\s+(?:class|function|method|struct|type|trait|interface|constant|variable|module|macro|decorator))?"#;
+
+/// Forms of questions, the first that fits counts.
+const FORMS: [(QuestionAim, &str); 20] = [
+    (
+        QuestionAim::Change,
+        r"\bwhat\b.*\b(?:change|changes|changed|update|updated|adapt|adapted|touch|touched)\b.*\b(?:if|when|with|for|after|by)\b.*?\b(?:changes?|changing|renam\w*|remov\w*|modif\w*|touch\w*|edit\w*|replac\w*|delet\w*)?\s*{S}\s*(?:changes|is\s+\w+)?\s*\??$",
+    ),
+    (
+        QuestionAim::Change,
+        r"\bwhat\s+(?:breaks|would\s+break|will\s+break|is\s+affected|depends\s+on|happens|else\s+changes)\b.*?\b(?:if|when|by|on)?\b.*?{S}\s*(?:changes|is\s+\w+|goes\s+away)?\s*\??$",
+    ),
+    (
+        QuestionAim::Change,
+        r"\b(?:impact|effects?|consequences|blast\s+radius)\s+of\s+(?:a\s+change\s+(?:to|of|in)|changes\s+(?:to|of|in)|changing|renaming|removing|modifying)\s+{S}",
+    ),
+    (
+        QuestionAim::Change,
+        r"\b(?:affected|broken)\s+by\s+(?:a\s+change\s+(?:to|of|in)|changes\s+(?:to|of|in)|changing|renaming|removing|modifying)\s+{S}",
+    ),
+    (
+        QuestionAim::Usage,
+        r"\bwh(?:ere|en)\s+(?:is|are|do\s+we|does\s+\w+|do\s+they)\s+{S}\s+(?:\w+\s+)?(?:used|called|invoked|referenced|instantiated|imported|created|constructed|raised|thrown|applied|consumed)\b",
+    ),
+    (
+        QuestionAim::Usage,
+        r"\bwhere\s+(?:do|does)\s+(?:we|the\s+\w+|it|they|\w+)\s+(?:use|call|invoke|reference|instantiate|import|create|construct|raise|throw)\s+{S}",
+    ),
+    (
+        QuestionAim::Usage,
+        r"\b(?:who|what|which(?:\s+\w+)?|everything\s+that|all(?:\s+\w+)?\s+that|code\s+that|functions\s+that|places\s+that|anything\s+that)\s+(?:calls?|uses?|invokes?|references?|imports?|instantiates?|depends?\s+on|rel(?:y|ies)\s+on)\s+{S}",
+    ),
+    (
+        QuestionAim::Usage,
+        r"\b(?:callers?|users?|usages?|uses|references?|call\s*sites?|invocations?|occurrences)\s+(?:of|to|for)\s+{S}",
+    ),
+    (
+        QuestionAim::Usage,
+        r"^\s*(?:find|list|show)\s+(?:all\s+)?{S}\s+(?:usages?|uses|references|callers|call\s*sites)\b",
+    ),
+    (QuestionAim::Usage, r"^\s*{S}\s+(?:usages?|references|callers|call\s*sites)\s*\??$"),
+    (QuestionAim::Similar, r"\b(?:similar|analogous|equivalent|comparable|alike)\s+(?:to|with)\s+{S}"),
+    (
+        QuestionAim::Similar,
+        r"\b(?:functions?|code|classes|methods?|something|anything|others?|implementations?)\s+(?:that\s+(?:is|are|looks?|works?|behaves?)\s+)?like\s+{S}",
+    ),
+    (QuestionAim::Similar, r"\b(?:alternatives?|counterparts?|siblings?)\s+(?:to|of|for)\s+{S}"),
+    (
+        QuestionAim::Definition,
+        r"\bwhere\s+(?:is|are|can\s+i\s+find|do\s+i\s+find|do\s+we\s+define|does\s+\w+\s+define)\s+{S}\s*(?:\w+\s+)?(?:defined|declared|located|introduced|set\s+up|written|defined\s+at)?\s*\??$",
+    ),
+    (QuestionAim::Definition, r"\b(?:definition|declaration|signature|location)\s+(?:of|for)\s+{S}"),
+    (
+        QuestionAim::Definition,
+        r"\b(?:which|what)\s+(?:file|module|line|place)\s+(?:defines|declares|has|contains|holds)\s+{S}",
+    ),
+    (QuestionAim::Definition, r"^\s*(?:go\s+to|jump\s+to|find|locate|open)\s+{S}\s*(?:definition|declaration)?\s*$"),
+    (
+        QuestionAim::Implementation,
+        r"\bhow\s+(?:is|are|does|do|did)\s+{S}\s+(?:\w+\s+)?(?:implemented|work|works|done|computed|built|handled|behave|operate)\b",
+    ),
+    (
+        QuestionAim::Implementation,
+        r"\b(?:implementation|body|code|source|logic|internals?)\s+(?:of|for|behind|inside)\s+{S}",
+    ),
+    (
+        QuestionAim::Implementation,
+        r"\b(?:what\s+does|explain(?:\s+what)?(?:\s+how)?|describe)\s+{S}(?:\s+(?:do|does|work|works))?\s*\??$",
+    ),
+];
+
+static PATTERNS: LazyLock<Vec<(QuestionAim, Regex)>> = LazyLock::new(|| {
+    let symbol = format!("{KIND}{SYMBOL}");
+    let pattern = |form: &str| Regex::new(&format!("(?i){}", form.replace("{S}", &symbol)));
+    FORMS.iter().filter_map(|(aim, form)| Some((*aim, pattern(form).ok()?))).collect()
+});
+
+impl AimedQuestion {
+    /// The aim of a question and the symbol that it names, by its form; `None` where `is_symbol` knows none that it names.
+    pub fn of(text: &str, is_symbol: impl Fn(&str) -> bool) -> Option<Self> {
+        PATTERNS.iter().find_map(|(aim, pattern)| {
+            let symbol = pattern.captures(text)?.get(1)?.as_str();
+            is_symbol(symbol).then(|| Self { aim: *aim, symbol: symbol.to_owned() })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_forms_are_patterns() {
+        assert_eq!(PATTERNS.len(), FORMS.len());
+    }
+
+    #[test]
+    fn aims_are_told_by_the_form_of_a_question() {
+        use QuestionAim::{Change, Definition, Implementation, Similar, Usage};
+        for (text, aim, symbol) in [
+            ("where is Parser defined?", Definition, "Parser"),
+            ("Where is the class `Parser` declared", Definition, "Parser"),
+            ("definition of max_tokens", Definition, "max_tokens"),
+            ("which file defines Parser.next?", Definition, "Parser.next"),
+            ("go to parse_args", Definition, "parse_args"),
+            ("who calls parse_args?", Usage, "parse_args"),
+            ("where is parse_args() used", Usage, "parse_args"),
+            ("all usages of the function parse_args", Usage, "parse_args"),
+            ("which functions call Parser::next", Usage, "Parser::next"),
+            ("references to Parser", Usage, "Parser"),
+            ("where do we call parse_args", Usage, "parse_args"),
+            ("how is parse_args implemented?", Implementation, "parse_args"),
+            ("how does Parser work", Implementation, "Parser"),
+            ("implementation of Parser.next", Implementation, "Parser.next"),
+            ("what does parse_args do?", Implementation, "parse_args"),
+            ("code similar to parse_args", Similar, "parse_args"),
+            ("functions like parse_args", Similar, "parse_args"),
+            ("what needs to change if I rename parse_args?", Change, "parse_args"),
+            ("what breaks if parse_args is removed?", Change, "parse_args"),
+            ("impact of changing Parser", Change, "Parser"),
+            ("what code needs to change for Parser?", Change, "Parser"),
+        ] {
+            let known =
+                |name: &str| matches!(name, "Parser" | "max_tokens" | "Parser.next" | "parse_args" | "Parser::next");
+            let found = AimedQuestion::of(text, known);
+            assert_eq!(found, Some(AimedQuestion { aim, symbol: symbol.to_owned() }), "{text}");
+        }
+        for text in ["how are retries counted", "parse_args", "where are settings read?", "what does it do", ""] {
+            assert_eq!(AimedQuestion::of(text, |name| name == "parse_args"), None, "{text}");
+        }
+    }
+}
