@@ -1,15 +1,12 @@
 //! An answer to a question: what was found with its text, as people and as programs read it.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Write,
-};
+use std::{collections::HashMap, fmt::Write};
 
 use serde::Serialize;
 
 use crate::{
     CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
-    files::language_and_role, index::Changes, patterns::MatchedLine, ranking::Signals, structure::QuestionAim,
+    files::language_and_role, index::Changes, patterns::MatchedLine, structure::QuestionAim,
 };
 
 /// Characters of a token, where a budget is kept.
@@ -18,6 +15,10 @@ pub(crate) const CHARS: usize = 4;
 const NO_LINE: &str = "no line matches the pattern";
 /// Lines that a person is shown of each unit.
 const SHOWN: usize = 5;
+
+/// Confidence below which an answer may be none: of a set's questions 1 in 5 of those without an answer are below it, and of
+/// those with one 1 in 20 at most (`wb bench search`, development parts).
+pub const UNSURE: f32 = 0.07;
 
 /// The share of a unit that an answer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -62,6 +63,8 @@ pub struct AnswerRequest {
     pub most: usize,
     /// Tokens of text at most.
     pub budget: Option<usize>,
+    /// Confidence below which there is no answer.
+    pub abstain: Option<f32>,
     /// The aim of the question, and units that the project's structure has for it: those come first.
     pub routed: Option<(QuestionAim, Vec<usize>)>,
 }
@@ -138,28 +141,24 @@ impl SearchAnswer {
         if request.pattern.is_some() {
             asked.restrict(&matched.iter().filter_map(|line| line.unit).collect());
         }
-        answer.confidence = Some(index.confidence(&asked)?);
-        let mut lines = FileLines { index, files: HashMap::new() };
-        let mut ranked: Vec<(Option<QuestionAim>, FoundUnit)> = Vec::new();
-        let search = index.search_issue(&asked, weights, request.most)?;
-        if let Some((aim, units)) = &request.routed {
-            let has_line = |unit: usize| matched.iter().any(|line| line.unit == Some(unit));
-            let may_answer = |unit: &&usize| {
-                if request.pattern.is_some() && !has_line(**unit) {
-                    return false;
-                }
-                let file = index.file_of(&index.units()[**unit]);
-                question.allows(&file.path, file.role, &file.language)
-            };
-            for unit in units.iter().filter(may_answer).take(request.most) {
-                let known = search.iter().find(|found| found.unit == *unit).cloned();
-                ranked.push((Some(*aim), known.unwrap_or_else(|| index.found(*unit, 0.0, Signals::default()))));
-            }
+        let sure = index.confidence(&asked)?;
+        answer.confidence = Some(sure);
+        let is_routed = request.routed.as_ref().is_some_and(|(_, units)| !units.is_empty());
+        if let Some(least) = request.abstain.filter(|least| sure < *least && !is_routed) {
+            answer.empty = Some(format!("confidence {sure:.2} is below {least}: nothing here seems to answer this"));
+            return Ok(answer);
         }
-        let known: HashSet<usize> = ranked.iter().map(|(_, found)| found.unit).collect();
-        ranked.extend(search.into_iter().filter(|found| !known.contains(&found.unit)).map(|found| (None, found)));
-        ranked.truncate(request.most);
-        for (aim, found) in ranked {
+        let mut lines = FileLines { index, files: HashMap::new() };
+        let search = index.search_issue(&asked, weights, request.most)?;
+        let has_line = |unit: usize| matched.iter().any(|line| line.unit == Some(unit));
+        let may_answer = |unit: &usize| {
+            let file = index.file_of(&index.units()[*unit]);
+            question.allows(&file.path, file.role, &file.language) && (request.pattern.is_none() || has_line(*unit))
+        };
+        let aim = request.routed.as_ref().map(|(aim, _)| *aim);
+        let routed = request.routed.iter().flat_map(|(_, units)| units).copied().filter(may_answer).collect::<Vec<_>>();
+        for found in index.with_first(search, &routed, request.most) {
+            let aim = aim.filter(|_| routed.contains(&found.unit));
             let whole = lines.of(&found, found.lines[1]);
             let head = lines.of(&found, index.units()[found.unit].head);
             let fits = |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() <= left);

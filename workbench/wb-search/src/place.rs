@@ -1,6 +1,7 @@
 //! The files in which the index of a project is kept, and the ways to bring it up to date.
 
 use std::{
+    collections::HashMap,
     env,
     path::{Path, PathBuf},
 };
@@ -8,8 +9,10 @@ use std::{
 use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint};
 
 use crate::{
-    CodeIndex, Error, FolderFiles, Result, UnitVectors, VectorEncoder, VectorStore, build, index::Changes,
-    structure::StructureStore, vectors::embed,
+    CodeIndex, Error, FolderFiles, Result, UnitVectors, VectorEncoder, VectorStore, build,
+    index::Changes,
+    structure::{ScipCoverage, ScipStore, StructureStore},
+    vectors::embed,
 };
 
 /// A project's folder and the file of its index.
@@ -21,6 +24,8 @@ pub struct IndexPlace {
     pub file: PathBuf,
     /// Further folders that the index is to have, in full; those that it has, where nothing is said.
     pub further: Option<Vec<PathBuf>>,
+    /// An `index.scip` that is read in place of the one at the folder's root.
+    pub scip: Option<PathBuf>,
 }
 
 impl IndexPlace {
@@ -35,7 +40,7 @@ impl IndexPlace {
                 caches()?.join("wb/indexes").join(format!("{name}-{}", key.short()))
             }
         };
-        Ok(Self { root, file, further: None })
+        Ok(Self { root, file, further: None, scip: None })
     }
 
     /// The path of one of the project's files in its index, as it is typed: from the project's folder, or in full.
@@ -105,15 +110,29 @@ impl IndexPlace {
         self.beside(".structures")
     }
 
+    /// The file of what an indexer says of the index's files.
+    pub fn scip_file(&self) -> PathBuf {
+        self.beside(".scip")
+    }
+
     fn beside(&self, ending: &str) -> PathBuf {
         let mut name = self.file.clone().into_os_string();
         name.push(ending);
         name.into()
     }
 
-    /// Brings the structures of the index's files up to date; the number of files that were read for it.
+    /// Brings the structures of the index's files up to date, and what an indexer says of them; the number of files that were
+    /// read for it.
     pub fn bring_up_structures(&self, index: &CodeIndex, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
+        ScipStore::bring_up(&self.scip_file(), index, self.scip.as_deref())?;
         StructureStore::bring_up(&self.structures_file(), index, progress)
+    }
+
+    /// The files of the index that an indexer has read, where there is an `index.scip`.
+    pub fn scip_coverage(&self, index: &CodeIndex) -> Result<Option<ScipCoverage>> {
+        let keys = index.files().iter().map(|file| (file.path.as_str(), file.hash)).collect::<HashMap<_, _>>();
+        let kept = ScipStore::open(&self.scip_file())?;
+        Ok(kept.map(|kept| kept.exact(|path, key| keys.get(path) == Some(&key)).1))
     }
 
     /// The index's vectors as they are kept; `None` where there are none.

@@ -7,11 +7,13 @@
 
 mod builder;
 mod bytes;
+mod exact;
 pub mod file;
 mod lazy;
 mod lower;
 mod modules;
 mod project;
+pub mod scip;
 pub mod sets;
 mod solve;
 mod standard;
@@ -19,10 +21,11 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
+pub use exact::ExactNames;
 pub use file::FileStructure;
 pub use lazy::{LazyStructure, StructureHead, StructureSource};
 pub use lower::{lowers_by_rules, structure_of};
-pub use project::{Project, StructuredFile};
+pub use project::{Project, SETTINGS, StructuredFile};
 pub use sets::{StructureCase, StructureSet};
-pub use solve::{Definition, EdgeClass, Solver};
+pub use solve::{Definition, DefinitionStep, EdgeClass, Solver};
 pub use symbols::FileSymbols;

@@ -1,8 +1,12 @@
 //! Files whose structures are asked together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::{
+    exact::ExactNames,
     file::{BindingId, FileStructure},
     lazy::{LazyStructure, StructureHead},
     lower::lower,
@@ -10,6 +14,9 @@ use super::{
     standard,
 };
 use crate::Language;
+
+/// Names of the files that say what imports mean.
+pub const SETTINGS: [&str; 5] = ["package.json", "tsconfig.json", "jsconfig.json", "go.mod", "Cargo.toml"];
 
 /// A file of a project.
 #[derive(Debug, Clone)]
@@ -46,21 +53,31 @@ pub struct Project {
     modules: Modules,
     /// Names that every file knows.
     globals: HashMap<String, Vec<(usize, BindingId)>>,
+    /// Names whose meaning is known for sure.
+    exact: Arc<ExactNames>,
 }
 
 impl Project {
     /// The structures of texts by their paths; those of other languages and of settings that imports follow count too.
     pub fn of_texts<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+        Self::of_texts_with(texts, ExactNames::default())
+    }
+
+    /// The structures of texts, with names whose meaning is known for sure.
+    pub fn of_texts_with<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>, exact: ExactNames) -> Self {
         let mut files = Vec::new();
         let mut settings = BTreeMap::new();
         for (path, text) in texts {
             let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
             match Language::from_extension(extension) {
-                Some(language) => files.extend(StructuredFile::of_text(path, language, text)),
+                Some(language) => {
+                    let structure = lower(language, text).map(|structure| exact.complete(path, structure));
+                    files.extend(structure.map(|structure| StructuredFile::new(path, language, structure)));
+                }
                 None => _ = settings.insert(path.to_owned(), text.to_owned()),
             }
         }
-        Self::new(files, &settings)
+        Self::new(files, &settings).with_exact(Arc::new(exact))
     }
 
     /// A project of files; `settings` are the texts of `package.json`, `tsconfig.json`, `go.mod`, `Cargo.toml` by their paths.
@@ -77,7 +94,18 @@ impl Project {
                 globals.entry(name.clone()).or_default().push((at, *binding));
             }
         }
-        Self { files, own, by_path, modules, globals }
+        Self { files, own, by_path, modules, globals, exact: Arc::default() }
+    }
+
+    /// The project with names whose meaning is known for sure; its structures have to be complete with them.
+    #[must_use]
+    pub fn with_exact(self, exact: Arc<ExactNames>) -> Self {
+        Self { exact, ..self }
+    }
+
+    /// Names whose meaning is known for sure.
+    pub fn exact(&self) -> &ExactNames {
+        &self.exact
     }
 
     /// Files in the order of their paths.

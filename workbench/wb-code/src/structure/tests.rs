@@ -199,3 +199,30 @@ fn bytes_give_the_structure_back_and_damage_is_told() {
         }
     }
 }
+
+#[test]
+fn a_definition_says_whether_it_is_the_name_s_own() {
+    use super::DefinitionStep::{Further, Import, Own};
+    let texts = [
+        ("a.py", "def make(): pass\n"),
+        ("b.py", "from a import make as own\nother = own\nother()\nown()\n"),
+        ("c.ts", "export const one = 1;\n"),
+        ("d.ts", "import * as c from './c';\nconst two = c.one;\ntwo;\nc;\n"),
+    ];
+    let project = Project::of_texts(texts);
+    let mut solver = Solver::new(&project);
+    let mut steps = |path: &str, line: u32| {
+        let at = project.file_at(path).unwrap();
+        let reference = project.files()[at].structure.references.iter().find(|it| it.line == line).unwrap();
+        let found = solver.definitions_of(at, reference).into_iter();
+        let place = |file: usize, binding| project.files()[file].structure.binding(binding).line;
+        found
+            .map(|it| (it.step, project.files()[it.file].path.as_str(), place(it.file, it.binding)))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(steps("b.py", 3), [(Own, "b.py", 2), (Further, "b.py", 1), (Further, "a.py", 1)]);
+    assert_eq!(steps("b.py", 4), [(Import, "b.py", 1), (Own, "a.py", 1)]);
+    // The string of an import, and the name for the whole file.
+    assert_eq!(steps("d.ts", 1), [(Own, "c.ts", 1)]);
+    assert_eq!(steps("d.ts", 4), [(Import, "d.ts", 1), (Own, "c.ts", 1)]);
+}

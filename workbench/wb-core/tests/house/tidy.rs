@@ -16,10 +16,11 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 17] = [
+const FLOORS: [(&str, u32); 19] = [
     ("wb-core", 1),
     ("wb-fake-hub", 1),
     ("wb-fake-llm", 1),
+    ("wb-agents", 2),
     ("wb-hub", 2),
     ("wb-code", 2),
     ("wb-encoder", 2),
@@ -29,6 +30,7 @@ const FLOORS: [(&str, u32); 17] = [
     ("wb-llm", 2),
     ("wb-data", 3),
     ("wb-bench", 4),
+    ("wb-mcp", 4),
     ("wb-sql", 4),
     ("wb-synth", 4),
     ("wb-text2sql", 5),
@@ -50,7 +52,7 @@ fn arrows_point_downward() {
 }
 
 /// Crates that take long to build have one home each, so that the others are built and tested without them.
-const HOMES: [(&str, &[&str]); 31] = [
+const HOMES: [(&str, &[&str]); 35] = [
     ("burn", &["wb-encoder"]),
     ("burn-flex", &["wb-encoder"]),
     ("burn-cuda", &["wb-encoder"]),
@@ -84,6 +86,10 @@ const HOMES: [(&str, &[&str]); 31] = [
     ("terminal_size", &["wb"]),
     ("anyhow", &["wb", "wb-pipeline"]),
     ("ctrlc", &["wb"]),
+    ("rmcp", &["wb-mcp"]),
+    ("tokio", &["wb-mcp"]),
+    ("hyper", &["wb-mcp"]),
+    ("hyper-util", &["wb-mcp"]),
 ];
 
 #[test]

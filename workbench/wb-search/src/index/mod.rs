@@ -170,6 +170,22 @@ impl CodeIndex {
         missing.len()
     }
 
+    /// A copy without vectors.
+    #[must_use]
+    pub fn without_vectors(&self) -> Self {
+        let Self { root, commit, further, files, units, mean_words, sections, vectors: _ } = self;
+        Self {
+            root: root.clone(),
+            commit: commit.clone(),
+            further: further.clone(),
+            files: files.clone(),
+            units: units.clone(),
+            mean_words: *mean_words,
+            sections: sections.clone(),
+            vectors: None,
+        }
+    }
+
     /// The file of a unit.
     pub fn file_of(&self, unit: &IndexedUnit) -> &IndexedFile {
         &self.files[unit.file as usize]

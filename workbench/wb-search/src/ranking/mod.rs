@@ -80,7 +80,16 @@ impl CodeIndex {
         signals::candidates(self, question, weights, context, most)
     }
 
-    pub(crate) fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
+    /// Units that come first, then what else was found, `most` in all.
+    pub(crate) fn with_first(&self, found: Vec<FoundUnit>, first: &[usize], most: usize) -> Vec<FoundUnit> {
+        let known = |unit: usize| found.iter().find(|found| found.unit == unit).cloned();
+        let of_first =
+            first.iter().map(|unit| known(*unit).unwrap_or_else(|| self.found(*unit, 0.0, Signals::default())));
+        let rest = found.iter().filter(|found| !first.contains(&found.unit)).cloned();
+        of_first.chain(rest).take(most).collect()
+    }
+
+    fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
         let IndexedUnit { file, lines, .. } = self.units()[unit];
         let UnitNames { own, scope } = self.names(unit);
         let names = if own.is_empty() { scope } else { own };

@@ -156,6 +156,7 @@ pub(super) fn answered(
         let asked = set.asked(question, weights);
         let found = index.search_issue(&asked, weights, DEPTH)?;
         let best_score = found.first().map_or(0.0, |found| f64::from(found.score));
+        let found = index.with_first(found, &question.first, DEPTH);
         let found: Vec<RankedLines> = found.into_iter().map(RankedLines::from).collect();
         let mut of_question = QuestionValues::of(set, at, &found, &lengths[question.repository])?;
         if set.set == SearchSet::NoAnswer {

@@ -6,6 +6,7 @@ mod against;
 mod at_commit;
 mod context_bench;
 mod cqs;
+mod intents;
 mod measure;
 mod no_answer;
 mod own;
@@ -45,13 +46,16 @@ pub enum SearchSet {
     ContextBench,
     /// Agent Retrieval Bench's questions without an answer (arXiv 2607.24882) among others that have one; AUROC.
     NoAnswer,
+    /// Questions about symbols by their intent: definition, usage, implementation, similar, change.
+    Intents,
     /// Questions made out of a repository itself.
     Own,
 }
 
 impl SearchSet {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench, Self::NoAnswer, Self::Own];
+    pub const ALL: [Self; 7] =
+        [Self::Semble, Self::SweQa, Self::Cqs, Self::ContextBench, Self::NoAnswer, Self::Intents, Self::Own];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -61,6 +65,7 @@ impl SearchSet {
             Self::Cqs => "cqs",
             Self::ContextBench => "contextbench",
             Self::NoAnswer => "no-answer",
+            Self::Intents => "intents",
             Self::Own => "own",
         }
     }
@@ -73,6 +78,7 @@ impl SearchSet {
             Self::Cqs => cqs::load(folder),
             Self::ContextBench => context_bench::load(folder),
             Self::NoAnswer => no_answer::load(folder),
+            Self::Intents => intents::load(folder),
             Self::Own => own_questions(folder, OWN_QUESTIONS, &|_| true),
         }
     }
@@ -183,13 +189,15 @@ pub struct SetQuestion {
     pub targets: Vec<Target>,
     /// Number of targets, from the first, that are the answer; the others are good too.
     pub primary: usize,
+    /// Units that the structure of the repository has for it, which come first.
+    pub first: Vec<usize>,
 }
 
 impl SetQuestion {
     /// A question to a repository, by its position; all targets are the answer.
     fn new(id: String, text: String, repository: usize, category: String, targets: Vec<Target>) -> Self {
         let (primary, context) = (targets.len(), SearchContext::default());
-        Self { id, text, context, asked: None, repository, category, targets, primary }
+        Self { id, text, context, asked: None, repository, category, targets, primary, first: Vec::new() }
     }
 }
 

@@ -53,6 +53,7 @@ pub fn main_metrics(set: SearchSet) -> &'static [&'static str] {
         SearchSet::Semble => &["ndcg@10", "p@1"],
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
         SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],
+        SearchSet::Intents => &["p@1", "ndcg@10", "r@10"],
         SearchSet::Own => &["docstring_mrr", "symbol_mrr", "commit_mrr"],
         SearchSet::NoAnswer => &["file_hit@1", "file_hit@5", "file_hit@10"],
         SearchSet::ContextBench => &["file_hit@1", "file_hit@5", "file_hit@10", "line_recall@8000"],

@@ -52,6 +52,13 @@ pub(super) fn values(
                 put(&format!("recall@{budget}"), recall(question, found, sizes, f64::from(budget)));
             }
         }
+        SearchSet::Intents => {
+            put("p@1", yes(first(&any) == Some(0)));
+            put("ndcg@10", ndcg(question, found, 10));
+            let read = &found[..found.len().min(10)];
+            let is_read = |target: &&Target| read.iter().any(|found| covers(set, found, target));
+            put("r@10", question.targets.iter().filter(is_read).count() as f64 / question.targets.len().max(1) as f64);
+        }
         SearchSet::SweQa => {
             let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
             put("file_p@1", yes(first(&in_file) == Some(0)));

@@ -5,6 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use crate::ranking::{Intent, intent};
+
+/// Words of a question about a symbol at most; and of one whose symbol could be a word like any other.
+const WORDS: [usize; 2] = [12, 8];
+
 /// An aim of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +72,7 @@ const FORMS: [(QuestionAim, &str); 20] = [
     ),
     (
         QuestionAim::Usage,
-        r"\b(?:callers?|users?|usages?|uses|references?|call\s*sites?|invocations?|occurrences)\s+(?:of|to|for)\s+{S}",
+        r"\b(?:callers?|users?|usages?|uses|references?|call\s*sites?|invocations?|occurrences)\s+(?:of|to)\s+{S}",
     ),
     (
         QuestionAim::Usage,
@@ -112,9 +117,17 @@ static PATTERNS: LazyLock<Vec<(QuestionAim, Regex)>> = LazyLock::new(|| {
 
 impl AimedQuestion {
     /// The aim of a question and the symbol that it names, by its form; `None` where `is_symbol` knows none that it names.
+    /// Whoever asks about a symbol is short, the more so where it could be a word like any other.
     pub fn of(text: &str, is_symbol: impl Fn(&str) -> bool) -> Option<Self> {
+        let words = text.split_whitespace().count();
+        let [most, most_of_words] = WORDS;
+        if words > most {
+            return None;
+        }
         PATTERNS.iter().find_map(|(aim, pattern)| {
             let symbol = pattern.captures(text)?.get(1)?.as_str();
+            let is_code = intent(symbol) == Intent::Symbol || text.contains(&format!("`{symbol}`"));
+            (words <= most_of_words || is_code).then_some(())?;
             is_symbol(symbol).then(|| Self { aim: *aim, symbol: symbol.to_owned() })
         })
     }
@@ -159,6 +172,14 @@ mod tests {
                 |name: &str| matches!(name, "Parser" | "max_tokens" | "Parser.next" | "parse_args" | "Parser::next");
             let found = AimedQuestion::of(text, known);
             assert_eq!(found, Some(AimedQuestion { aim, symbol: symbol.to_owned() }), "{text}");
+        }
+        // Words that are names by chance.
+        for text in [
+            "where does the table reference segment flow through the grammar to the statement",
+            "where do the workers in a pool use pipeline for their jobs",
+            "channel usage for pipeline messages",
+        ] {
+            assert_eq!(AimedQuestion::of(text, |name| matches!(name, "segment" | "pipeline")), None, "{text}");
         }
         for text in ["how are retries counted", "parse_args", "where are settings read?", "what does it do", ""] {
             assert_eq!(AimedQuestion::of(text, |name| name == "parse_args"), None, "{text}");

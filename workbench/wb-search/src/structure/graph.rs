@@ -11,22 +11,23 @@ use serde::Serialize;
 use wb_code::{
     CodeItem, Language,
     structure::{
-        EdgeClass, FileStructure, FileSymbols, LazyStructure, Project, Solver, StructureHead, StructureSource,
-        StructuredFile,
+        EdgeClass, ExactNames, FileStructure, FileSymbols, LazyStructure, Project, SETTINGS, Solver, StructureHead,
+        StructureSource, StructuredFile,
         file::{BindingId, BindingKind},
         lowers_by_rules, structure_of,
     },
 };
+use wb_core::fingerprint::text_key;
 
-use super::store::StructureStore;
+use super::{
+    scip::{ScipCoverage, ScipStore},
+    store::StructureStore,
+};
 use crate::{
     Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result,
     files::{ProjectFile, language_and_role},
     patterns::TrigramFinder,
 };
-
-/// Settings that imports follow.
-const SETTINGS: [&str; 5] = ["package.json", "tsconfig.json", "jsconfig.json", "go.mod", "Cargo.toml"];
 
 /// Files with a name, above which it is not followed to those who use what uses it.
 const EVERYWHERE: usize = 400;
@@ -65,6 +66,7 @@ struct IndexStructures {
     /// Files that are not what they were.
     changed: HashSet<String>,
     failed: Mutex<Option<Error>>,
+    exact: Arc<ExactNames>,
 }
 
 impl IndexStructures {
@@ -75,16 +77,11 @@ impl IndexStructures {
 
     fn read(&self, number: usize) -> Result<FileStructure> {
         let (key, language, path) = &self.files[number];
-        match self.kept(path).and_then(|store| store.bytes(*key)) {
-            Some(bytes) => FileStructure::from_bytes(&bytes?),
-            None => Ok(structure_of(&self.text(path), *language)),
-        }
-    }
-
-    /// Text of a file as it is now; nothing where it is gone, or no file to be read.
-    fn text(&self, path: &str) -> String {
-        let at = self.found.files.binary_search_by(|file: &ProjectFile| file.path.as_str().cmp(path));
-        at.ok().and_then(|at| self.found.read(&self.found.files[at]).ok()).unwrap_or_default()
+        let structure = match self.kept(path).and_then(|store| store.bytes(*key)) {
+            Some(bytes) => FileStructure::from_bytes(&bytes?)?,
+            None => structure_of(&text_now(&self.found, path), *language),
+        };
+        Ok(self.exact.complete(path, structure))
     }
 
     /// True where one of some names may stand in a file, without reading more of it than that takes.
@@ -95,6 +92,12 @@ impl IndexStructures {
             _ => true,
         }
     }
+}
+
+/// Text of a file as it is now; nothing where it is gone, or no file to be read.
+fn text_now(found: &FolderFiles, path: &str) -> String {
+    let at = found.files.binary_search_by(|file: &ProjectFile| file.path.as_str().cmp(path));
+    at.ok().and_then(|at| found.read(&found.files[at]).ok()).unwrap_or_default()
 }
 
 impl StructureSource for IndexStructures {
@@ -116,6 +119,7 @@ pub struct ProjectGraph {
     /// Files of the index by the trigrams of a name, see [`CodeIndex::files_with`].
     index: CodeIndex,
     at_index: HashMap<String, usize>,
+    scip: Option<ScipCoverage>,
 }
 
 impl ProjectGraph {
@@ -147,7 +151,20 @@ impl ProjectGraph {
         }
         let store = StructureStore::open(&place.structures_file())?;
         let changed: HashSet<String> = stale.changed.into_iter().collect();
-        let structures = Arc::new(IndexStructures { store, found, files, changed, failed: Mutex::new(None) });
+        let (exact, scip) = match ScipStore::open(&place.scip_file())? {
+            Some(kept) => {
+                let keys: HashMap<&str, [u64; 2]> = files.iter().map(|(key, _, path)| (path.as_str(), *key)).collect();
+                let is_current = |path: &str, key| match changed.contains(path) {
+                    true => text_key(&text_now(&found, path)) == key,
+                    false => keys.get(path) == Some(&key),
+                };
+                let (exact, coverage) = kept.exact(is_current);
+                (Arc::new(exact), Some(coverage))
+            }
+            None => (Arc::default(), None),
+        };
+        let failed = Mutex::new(None);
+        let structures = Arc::new(IndexStructures { store, found, files, changed, failed, exact: exact.clone() });
         let mut all = Vec::with_capacity(structures.files.len());
         for (number, (key, language, path)) in structures.files.iter().enumerate() {
             let head = structures.kept(path).and_then(|store| store.head(*key)).cloned();
@@ -163,7 +180,8 @@ impl ProjectGraph {
         }
         all.sort_by(|one, other| one.1.path.cmp(&other.1.path));
         let (numbers, files) = all.into_iter().unzip();
-        Ok(Self { project: Project::new(files, &settings), structures, numbers, roles, index, at_index })
+        let project = Project::new(files, &settings).with_exact(exact);
+        Ok(Self { project, structures, numbers, roles, index, at_index, scip })
     }
 
     /// The structure of a file, which is not kept.
@@ -194,12 +212,17 @@ impl ProjectGraph {
 
     /// Text of a file of the project as it is now; nothing where it is gone, or no file to be read.
     pub(super) fn text(&self, path: &str) -> String {
-        self.structures.text(path)
+        text_now(&self.structures.found, path)
     }
 
     /// The index.
     pub fn index(&self) -> &CodeIndex {
         &self.index
+    }
+
+    /// The files that an indexer has read, where the project has an `index.scip`.
+    pub fn scip(&self) -> Option<ScipCoverage> {
+        self.scip
     }
 
     /// The error of a structure that could not be read, if there was one.
@@ -332,7 +355,7 @@ impl ProjectGraph {
         let mut found = Vec::new();
         let here = structure.references.iter().filter(|it| it.line == line);
         for reference in here.filter(|it| byte.is_none_or(|byte| it.span.contains(&(byte as u32)))) {
-            for definition in solver.definitions(file, reference.value) {
+            for definition in solver.definitions_of(file, reference) {
                 found.push((definition.edge, self.place(definition.file, definition.binding)));
             }
         }

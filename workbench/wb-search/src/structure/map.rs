@@ -33,6 +33,8 @@ const COMMON: usize = 5;
 const LONG: usize = 8;
 /// Bytes around an item's line: its number, margins, the end of the line.
 const AROUND: usize = 8;
+/// Definitions in a row that do not fit, after which the map is full.
+const MISSES: usize = 40;
 
 /// A map of a project.
 #[derive(Debug, Clone, Serialize)]
@@ -85,7 +87,11 @@ impl ProjectGraph {
         let mut outlines: HashMap<usize, Vec<OutlineItem>> = HashMap::new();
         let mut left = budget.saturating_mul(CHARS);
         let mut told: BTreeSet<(usize, u32)> = BTreeSet::new();
+        let mut misses = 0;
         for (file, name) in ranked {
+            if misses == MISSES {
+                break;
+            }
             let structured = &self.project.files()[file];
             let outline = outlines
                 .entry(file)
@@ -100,8 +106,10 @@ impl ProjectGraph {
                 let width = |it: &&OutlineItem| it.signature.len() + 2 * it.depth + AROUND;
                 let cost = head + new.iter().map(width).sum::<usize>();
                 if new.is_empty() || cost > left {
+                    misses += usize::from(!new.is_empty());
                     continue;
                 }
+                misses = 0;
                 left -= cost;
                 told.extend(new.iter().map(|it| (file, it.lines[0])));
                 let items = by_file.entry(file).or_insert_with(|| {

@@ -6,12 +6,8 @@ use super::{
     aim::{AimedQuestion, QuestionAim},
     graph::{ProjectGraph, SymbolPlace},
     related::Relation,
-    users::Followed,
 };
 use crate::{AnswerRequest, FileRole, RankingWeights, Result};
-
-/// Steps to those whom a change affects.
-const STEPS: usize = 2;
 
 impl AnswerRequest {
     /// True where a question may be about a symbol, by its form: [`ProjectGraph::route`] says more.
@@ -36,7 +32,7 @@ impl ProjectGraph {
     }
 
     /// Units that the graph has for a question, the likeliest first: where the symbol is defined, who uses it, what is like
-    /// it, or whom a change of it affects.
+    /// it, or what belongs with it.
     pub fn units_for(&self, asked: &AimedQuestion, weights: &RankingWeights) -> Result<Vec<usize>> {
         let symbols = self.definitions(&asked.symbol)?;
         let places: Vec<(String, u32)> = match asked.aim {
@@ -50,17 +46,14 @@ impl ProjectGraph {
             }
             QuestionAim::Similar => {
                 let Some(symbol) = symbols.first() else { return Ok(Vec::new()) };
-                let related = self.related(symbol, weights)?.into_iter();
-                let is_like = |relation: &Relation| matches!(relation, Relation::Alike | Relation::Namesake);
-                related.filter(|one| one.relations.iter().any(is_like)).map(|one| place(&one.symbol)).collect()
+                let related = self.related(symbol, weights)?;
+                let of = |wanted: Relation| related.iter().filter(move |one| one.relations.contains(&wanted));
+                of(Relation::Namesake).chain(of(Relation::Alike)).map(|one| place(&one.symbol)).collect()
             }
             QuestionAim::Change => {
-                let users = self.users(&symbols, STEPS, Followed::Usages)?;
-                let of_users = users.iter().map(|user| match user.lines.first() {
-                    Some(line) => (user.symbol.path.clone(), *line),
-                    None => place(&user.symbol),
-                });
-                symbols.iter().map(place).chain(of_users).collect()
+                let Some(symbol) = symbols.first() else { return Ok(Vec::new()) };
+                let related = self.related(symbol, weights)?;
+                symbols.iter().map(place).chain(related.iter().map(|one| place(&one.symbol))).collect()
             }
         };
         let mut seen = HashSet::new();

@@ -15,7 +15,7 @@ use crate::{
     bytes::{Magic, Reader, Sealed, Writer, damaged},
 };
 
-const MAGIC: Magic = *b"wbstru\x00\x02";
+const MAGIC: Magic = *b"wbstru\x00\x03";
 /// Bytes that one byte of LZ4 stands for at most.
 const MOST_PACKED: usize = 256;
 /// Files that one thread reads at a time.

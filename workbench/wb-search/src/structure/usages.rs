@@ -1,12 +1,12 @@
 //! Usages of definitions, and what a function calls.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rayon::prelude::*;
 use serde::Serialize;
 use wb_code::structure::{
-    EdgeClass, FileSymbols, Solver,
-    file::{BindingId, BindingKind, Value, ValueId},
+    Definition, DefinitionStep, EdgeClass, FileSymbols, Solver,
+    file::{BindingId, BindingKind, Reference, Value, ValueId},
 };
 
 use super::graph::{ProjectGraph, SymbolPlace};
@@ -71,7 +71,8 @@ impl ProjectGraph {
         let of_file = |solver: &mut Solver<'_>, file: usize| self.usages_in(solver, file, names, wanted);
         let found: Vec<Vec<SymbolUsage>> =
             files.into_par_iter().map_init(|| Solver::new(&self.project), of_file).collect();
-        let mut all: Vec<SymbolUsage> = found.into_iter().flatten().collect();
+        let mut all = self.exact_usages(wanted);
+        all.extend(found.into_iter().flatten());
         all.sort();
         all.dedup();
         self.whole(all)
@@ -100,14 +101,8 @@ impl ProjectGraph {
                 renamed.insert(&binding.name);
             }
         }
-        let callees: HashSet<ValueId> = structure
-            .calls
-            .iter()
-            .filter_map(|call| match structure.value(call.value) {
-                Value::Call { callee, .. } => Some(*callee),
-                _ => None,
-            })
-            .collect();
+        let callees = self.callees(file);
+        let exact = self.project.exact();
         let mut found = Vec::new();
         for reference in &structure.references {
             let Some(name) = named(reference.value) else { continue };
@@ -115,8 +110,17 @@ impl ProjectGraph {
             if !is_named && !renamed.contains(name) {
                 continue;
             }
+            // What an indexer knows is found by its symbol.
+            if !exact.at(&structured.path, &reference.span).is_empty() {
+                continue;
+            }
             let definitions = solver.definitions(file, reference.value);
-            let (edge, of) = match definitions.iter().find(|it| wanted.contains(&(it.file, it.binding))) {
+            // What a variable was made of may be called by its name, but is another thing than the variable.
+            let is_call = callees.contains(&reference.value);
+            let is_wanted = |it: &&Definition| {
+                wanted.contains(&(it.file, it.binding)) && (is_call || it.step != DefinitionStep::Further)
+            };
+            let (edge, of) = match definitions.iter().find(is_wanted) {
                 Some(definition) => (definition.edge, Some((definition.file, definition.binding))),
                 None if definitions.is_empty() && is_named => (EdgeClass::NameOnly, None),
                 None => continue,
@@ -126,7 +130,7 @@ impl ProjectGraph {
                 path: structured.path.clone(),
                 line: reference.line,
                 within: symbols.path_of(reference.scope).join("."),
-                is_call: callees.contains(&reference.value),
+                is_call,
                 name: name.to_owned(),
                 is_import: imported.contains(&reference.value),
                 file,
@@ -143,6 +147,7 @@ impl ProjectGraph {
         let structure = &self.project.files()[file].structure;
         let symbols = FileSymbols::of(structure);
         let mut solver = Solver::new(&self.project);
+        let references: HashMap<ValueId, &Reference> = structure.references.iter().map(|it| (it.value, it)).collect();
         let mut found = Vec::new();
         for call in &structure.calls {
             let mut around = symbols.function_around(call.scope);
@@ -162,7 +167,11 @@ impl ProjectGraph {
                 _ => continue,
             };
             if is_within {
-                let definitions = solver.definitions(file, *callee).into_iter();
+                let definitions = match references.get(callee) {
+                    Some(reference) => solver.definitions_of(file, reference),
+                    None => solver.definitions(file, *callee),
+                };
+                let definitions = definitions.into_iter();
                 let definitions = definitions.map(|it| (it.edge, self.place(it.file, it.binding))).collect();
                 found.push(CalledSymbol { name, line: call.line, definitions });
             }

@@ -7,6 +7,7 @@ mod index;
 mod issue;
 mod killed;
 mod patterns;
+mod scip;
 mod search;
 mod sets;
 mod structure;
@@ -36,7 +37,7 @@ fn indexed(root: &Path) -> CodeIndex {
 fn request(text: &str, budget: Option<usize>) -> AnswerRequest {
     let question = SearchQuestion::new(text);
     let parted = PartedQuestion::whole(question.clone());
-    AnswerRequest { question, parted, pattern: None, most: 5, budget, routed: None }
+    AnswerRequest { question, parted, pattern: None, most: 5, budget, abstain: None, routed: None }
 }
 
 /// Bytes of an index, by the file that it writes.

@@ -249,3 +249,32 @@ fn tuning_never_ends_below_its_start() {
     let end = worth(&measure(&set.0, &set.1, &tuned, "").unwrap());
     assert_eq!(told.last().unwrap().1, end);
 }
+
+#[test]
+fn questions_about_symbols_are_measured_with_and_without_the_structure() {
+    let folder = project(&[
+        (
+            "intents.jsonl",
+            r#"{"id": "a", "repository": "shop", "text": "who calls take?", "intent": "usage", "targets": [{"file": "b.py", "start": 4, "end": 4}]}
+{"id": "b", "repository": "shop", "text": "where is take defined?", "intent": "definition", "targets": [{"file": "a.py", "start": 1, "end": 1}]}
+"#,
+        ),
+        (
+            "corpora/shop/a.py",
+            "def take(key):\n    \"\"\"Who calls take, where take is used: take.\"\"\"\n    return key\n",
+        ),
+        ("corpora/shop/b.py", "import a\n\ndef sell():\n    return a.take(1)\n"),
+    ]);
+    let mut loaded = SearchSet::Intents.load(folder.path()).unwrap();
+    let weights = RankingWeights::shipped().unwrap();
+    let indexes = indexes(&loaded);
+    let first = |loaded: &LoadedSet| {
+        let found = measure(loaded, &indexes, &weights, "made up").unwrap();
+        ["usage", "definition"].map(|intent| found.by_category[intent]["p@1"].value)
+    };
+    assert_eq!(first(&loaded), [0.0, 1.0]);
+    assert_eq!(loaded.route(&indexes, &weights, &mut |_| {}).unwrap(), 2);
+    assert_eq!(first(&loaded), [1.0, 1.0]);
+    let error = SearchSet::Intents.load(&folder.path().join("corpora")).unwrap_err();
+    assert!(error.to_string().contains("has no intents.jsonl"), "{error}");
+}

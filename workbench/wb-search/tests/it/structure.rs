@@ -32,12 +32,12 @@ impl Kept {
         self.folder.path()
     }
 
-    fn place(&self) -> IndexPlace {
+    pub fn place(&self) -> IndexPlace {
         IndexPlace::of(self.root(), Some(self.caches.path().join("index"))).unwrap()
     }
 
     /// The number of files whose structure was made.
-    fn bring_up(&self) -> usize {
+    pub fn bring_up(&self) -> usize {
         let place = self.place();
         let index = place.bring_up(false, &mut |_| {}).unwrap().0;
         place.bring_up_structures(&index, &mut |_| {}).unwrap()
@@ -49,11 +49,11 @@ impl Kept {
     }
 }
 
-fn told(places: &[SymbolPlace]) -> Vec<String> {
+pub fn told(places: &[SymbolPlace]) -> Vec<String> {
     places.iter().map(|place| format!("{}:{} {}", place.path, place.line, place.name)).collect()
 }
 
-fn usages(graph: &ProjectGraph, symbol: &str) -> Vec<String> {
+pub fn usages(graph: &ProjectGraph, symbol: &str) -> Vec<String> {
     let found = graph.usages(&graph.definitions(symbol).unwrap()).unwrap();
     let line = |it: wb_search::structure::SymbolUsage| format!("{:?} {}:{} [{}]", it.edge, it.path, it.line, it.within);
     found.into_iter().map(line).collect()

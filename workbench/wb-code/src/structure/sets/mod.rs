@@ -1,6 +1,7 @@
 //! Structure measured on what others wrote down: where names are defined, what is called.
 
 mod pycg;
+mod scip;
 mod stack_graphs;
 
 use std::{
@@ -19,22 +20,28 @@ pub enum StructureSet {
     StackGraphs,
     /// PyCG's micro-benchmark: which functions each function of a program calls.
     PyCg,
+    /// Projects with an `index.scip` each: what every name stands for.
+    Scip,
+    /// Projects with an `index.scip` each, which is read before anything is asked: every answer has to be its.
+    ScipImported,
 }
 
 /// Result for one file or one program.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct StructureCase {
     /// Path below the data set's folder.
     #[serde(rename = "id")]
     pub name: String,
     /// Language, or the kind of program.
     pub category: String,
-    /// Number of answers that are as they should be.
+    /// Number of those that should be there and are.
     pub right: usize,
-    /// Number of answers that should be there.
+    /// Number of what should be there.
     pub expected: usize,
     /// Number of answers.
     pub answered: usize,
+    /// Number of answers that should be there.
+    pub answered_right: usize,
     /// Answers that were called exact and are not there.
     pub exact_wrong: usize,
     /// A line for each answer that is not as it should be.
@@ -43,13 +50,15 @@ pub struct StructureCase {
 
 impl StructureSet {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::StackGraphs, Self::PyCg];
+    pub const ALL: [Self; 4] = [Self::StackGraphs, Self::PyCg, Self::Scip, Self::ScipImported];
 
     /// The name in commands.
     pub const fn name(self) -> &'static str {
         match self {
             Self::StackGraphs => "stack-graphs",
             Self::PyCg => "pycg",
+            Self::Scip => "scip",
+            Self::ScipImported => "scip-imported",
         }
     }
 
@@ -58,6 +67,8 @@ impl StructureSet {
         let cases = match self {
             Self::StackGraphs => stack_graphs::measure(folder)?,
             Self::PyCg => pycg::measure(folder)?,
+            Self::Scip => scip::measure(folder, false)?,
+            Self::ScipImported => scip::measure(folder, true)?,
         };
         match cases.is_empty() {
             true => Err(Error::file(folder, format!("has no questions of {}", self.name()))

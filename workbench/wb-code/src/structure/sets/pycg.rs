@@ -44,6 +44,7 @@ pub(super) fn measure(folder: &Path) -> Result<Vec<StructureCase>> {
             right: expected.intersection(&found).count(),
             expected: expected.len(),
             answered: found.len(),
+            answered_right: expected.intersection(&found).count(),
             exact_wrong: 0,
             wrong: wrong.collect(),
         });

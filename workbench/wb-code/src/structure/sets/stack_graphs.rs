@@ -62,7 +62,8 @@ fn case(name: String, category: String, parts: &[(String, String)], assertions: 
             false => wrong.push(format!("{path}:{line}:{}: {lines:?} in place of {expected:?}", column + 1)),
         }
     }
-    StructureCase { name, category, right, expected: assertions.len(), answered, exact_wrong, wrong }
+    let expected = assertions.len();
+    StructureCase { name, category, right, expected, answered, answered_right: right, exact_wrong, wrong }
 }
 
 /// The files that a test consists of, each with its lines at the places that they have in the test, and its assertions.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Context, Found, Owned, Question, Solver, Thing};
+use super::{Context, Found, Owned, Question, Reach, Solver, Thing};
 use crate::{
     Language,
     structure::file::{BindingId, BindingKind, Value, ValueId},
@@ -17,6 +17,20 @@ pub struct Definition {
     pub binding: BindingId,
     /// The reason to believe it.
     pub edge: EdgeClass,
+    /// The step that it is from the name.
+    pub step: DefinitionStep,
+}
+
+/// Steps from a name to a place that it stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DefinitionStep {
+    /// The name itself is defined there.
+    Own,
+    /// An import brings the name in there, from elsewhere.
+    Import,
+    /// Another name of what the name stands for is defined there: `b` of `a = b`.
+    Further,
 }
 
 /// Reason to believe that a name stands for a place, surest first.
@@ -38,6 +52,9 @@ impl Solver<'_> {
     pub fn definitions(&mut self, file: usize, value: ValueId) -> Vec<Definition> {
         self.settled(Question::Value(0, file, value));
         let places = self.settled(Question::Places(0, file, value));
+        let own = self.settled(Question::Own(0, file, value));
+        let is_import = |solver: &Self, place: u32| solver.is_import(&solver.places[place as usize]);
+        let leads = own.iter().any(|place| !is_import(self, *place));
         let is_name = matches!(self.structure(file).value(value), Value::Name { .. });
         let mut all: Vec<Definition> = Vec::new();
         for place in self.meant(file, value, places) {
@@ -48,8 +65,14 @@ impl Solver<'_> {
                 (true, true) => EdgeClass::Exact,
                 (true, false) => EdgeClass::SameFile,
             };
+            let step = match own.contains(&place) {
+                true if self.structure(home).binding(binding).kind == BindingKind::Import => DefinitionStep::Import,
+                true if leads && is_import(self, place) => DefinitionStep::Import,
+                true => DefinitionStep::Own,
+                false => DefinitionStep::Further,
+            };
             if !all.iter().any(|known| (known.file, known.binding) == (home, binding)) {
-                all.push(Definition { file: home, binding, edge });
+                all.push(Definition { file: home, binding, edge, step });
             }
         }
         all
@@ -82,7 +105,7 @@ impl Solver<'_> {
     }
 
     /// Numbers of the places that a value stands for.
-    pub(super) fn places_of(&mut self, context: Context, file: usize, value: ValueId) -> Vec<u32> {
+    pub(super) fn places_of(&mut self, context: Context, file: usize, value: ValueId, reach: Reach) -> Vec<u32> {
         match self.structure(file).value(value) {
             Value::Name { name, scope, space, at } => {
                 let found = self.lookup(context, file, *scope, name, *space, Some(*at));
@@ -90,7 +113,7 @@ impl Solver<'_> {
                     let outside = self.builtin(file, name, *space);
                     return outside.and_then(|outside| self.place_outside(outside)).into_iter().collect();
                 }
-                self.followed(found)
+                self.followed(found, reach)
             }
             Value::Member { of, .. } | Value::Item { of, .. } => {
                 let mut all = Vec::new();
@@ -101,7 +124,7 @@ impl Solver<'_> {
                     {
                         all.extend(self.place_outside(outside));
                     }
-                    all.extend(self.followed(found));
+                    all.extend(self.followed(found, reach));
                 }
                 all
             }
@@ -115,18 +138,16 @@ impl Solver<'_> {
                     if let Some((home, own, outer, Value::Function(function))) = self.value_of(function) {
                         let inner = self.push((home, own), outer, Some((file, value, context)), receiver);
                         for value in &function.returns {
-                            all.extend(self.get(Question::Places(inner, home, *value)));
+                            all.extend(self.get(reach.places(inner, home, *value)));
                         }
                     }
                 }
                 all
             }
-            Value::AnyOf(values) => {
-                values.iter().flat_map(|one| self.get(Question::Places(context, file, *one))).collect()
-            }
+            Value::AnyOf(values) => values.iter().flat_map(|one| self.get(reach.places(context, file, *one))).collect(),
             Value::FirstOf(values) => {
                 for one in values {
-                    let places = self.get(Question::Places(context, file, *one));
+                    let places = self.get(reach.places(context, file, *one));
                     let things = self.things(context, file, *one);
                     if !places.is_empty() || self.is_any_known(&things) {
                         return places;
@@ -134,7 +155,12 @@ impl Solver<'_> {
                 }
                 Vec::new()
             }
-            Value::Awaited(of) => self.get(Question::Places(context, file, *of)),
+            // A package of Go or Java is no file.
+            Value::Import { .. } if self.imports_files(file) => {
+                let things = self.things(context, file, value);
+                things.into_iter().filter_map(|thing| self.place_outside(thing)).collect()
+            }
+            Value::Awaited(of) => self.get(reach.places(context, file, *of)),
             _ => Vec::new(),
         }
     }
@@ -164,21 +190,49 @@ impl Solver<'_> {
         }
     }
 
+    fn imports_files(&self, file: usize) -> bool {
+        matches!(self.project.at(file).language, Language::JavaScript | Language::Python | Language::TypeScript)
+    }
+
+    /// True for a place that brings in a name from elsewhere: an import, a variable of what `require` gives, an export of
+    /// a name.
+    fn is_import(&self, place: &Found) -> bool {
+        let structure = self.structure(place.file);
+        let binding = structure.binding(place.binding);
+        let is_export = matches!(binding.name.as_str(), "default" | "module.exports");
+        let of_import = || binding.value.is_some_and(|value| self.is_of_import(place.file, value));
+        binding.kind == BindingKind::Import || binding.is_alias && (is_export || of_import())
+    }
+
+    fn is_of_import(&self, file: usize, value: ValueId) -> bool {
+        match self.structure(file).value(value) {
+            Value::Import { .. } => true,
+            Value::Member { of, .. } => *of < value && self.is_of_import(file, *of),
+            Value::AnyOf(values) => values.iter().any(|one| *one < value && self.is_of_import(file, *one)),
+            _ => false,
+        }
+    }
+
     /// Numbers of places, each with those that it is another name of.
-    fn followed(&mut self, found: Vec<Found>) -> Vec<u32> {
+    fn followed(&mut self, found: Vec<Found>, reach: Reach) -> Vec<u32> {
         let mut all: Vec<u32> = Vec::new();
         let has_name = |place: &&Found| self.structure(place.file).binding(place.binding).kind != BindingKind::Element;
         for place in found.iter().filter(has_name).cloned().collect::<Vec<_>>() {
             all.push(self.number(place));
         }
-        for Found { file, binding: id, context, .. } in found {
+        for place in found {
+            let leads = reach == Reach::All || self.is_import(&place);
+            let Found { file, binding: id, context, .. } = place;
             let binding = self.structure(file).binding(id);
+            if !leads && binding.kind != BindingKind::Element {
+                continue;
+            }
             if let Some((owner, Owned::Parameter(place))) = self.owner_of(file, id) {
                 all.extend(self.given_places(context, file, owner, place));
             } else if let (true, Some(value)) =
                 (binding.is_alias || binding.kind == BindingKind::Element, binding.value)
             {
-                all.extend(self.get(Question::Places(context, file, value)));
+                all.extend(self.get(reach.places(context, file, value)));
             }
         }
         all

@@ -10,6 +10,7 @@ mod aliases;
 mod applied;
 mod calls;
 mod edges;
+mod exact;
 mod extensions;
 mod frames;
 mod inherited;
@@ -26,7 +27,7 @@ use std::{
 
 use indexmap::IndexSet;
 
-pub use aliases::{Definition, EdgeClass};
+pub use aliases::{Definition, DefinitionStep, EdgeClass};
 
 use self::{
     frames::Frame,
@@ -85,6 +86,8 @@ enum Question {
     Bound(Context, usize, BindingId),
     /// Numbers of [`Found`] places that a value stands for, by way of other names too.
     Places(Context, usize, ValueId),
+    /// Numbers of those of them that are the value's own, with the imports on the way.
+    Own(Context, usize, ValueId),
     /// Numbers of calls of a function in [`Solver::sites`].
     Callers(usize, ValueId),
     /// The things that are elements of a thing.
@@ -137,6 +140,24 @@ pub struct Solver<'p> {
     /// Tables of those packages that were looked into.
     packages: HashMap<u32, Rc<PackageTables<'p>>>,
     extensions: extensions::Extensions<'p>,
+}
+
+/// Names that are followed on the way to places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Imports, and variables that stand for something with another name.
+    All,
+    /// Imports.
+    Own,
+}
+
+impl Reach {
+    fn places(self, context: Context, file: usize, value: ValueId) -> Question {
+        match self {
+            Self::All => Question::Places(context, file, value),
+            Self::Own => Question::Own(context, file, value),
+        }
+    }
 }
 
 /// Role of a parameter in its function.
@@ -269,7 +290,8 @@ impl<'p> Solver<'p> {
         let found = match question {
             Question::Value(context, file, value) => self.things_of(context, file, value),
             Question::Bound(context, file, binding) => self.things_bound(context, file, binding),
-            Question::Places(context, file, value) => self.places_of(context, file, value),
+            Question::Places(context, file, value) => self.places_of(context, file, value, Reach::All),
+            Question::Own(context, file, value) => self.places_of(context, file, value, Reach::Own),
             // Grows where calls are looked at.
             Question::Callers(..) => Vec::new(),
             Question::Elements(thing) => self.elements_of(thing),

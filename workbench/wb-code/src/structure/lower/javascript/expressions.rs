@@ -217,7 +217,7 @@ impl<'t> Script<'_, '_, 't> {
         if let Some(module) = first
             && (function.kind() == "import" || is_name("require"))
         {
-            let value = self.imported(module);
+            let value = self.imported(module, scope);
             return match function.kind() {
                 "import" => self.builder.value(Value::Later(value)),
                 _ => {

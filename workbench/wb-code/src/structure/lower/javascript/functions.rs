@@ -18,9 +18,20 @@ pub(super) struct Owner {
 }
 
 impl<'t> Script<'_, '_, 't> {
+    /// The scope around a function: an expression knows its own name, which its parameters and variables hide.
+    fn named_expression(&mut self, node: Node<'t>, scope: ScopeId, value: ValueId) -> ScopeId {
+        let is_expression = matches!(node.kind(), "function_expression" | "generator_function" | "function");
+        let Some(name) = field(node, "name").filter(|_| is_expression) else { return scope };
+        let around = self.builder.scope(ScopeKind::Block, Some(scope), None);
+        let text = self.builder.text(name);
+        self.builder.bind(around, text, name, NewBinding::of(BindingKind::Function, value));
+        around
+    }
+
     /// A function, an arrow function, a method, or its signature.
     pub(super) fn function(&mut self, node: Node<'t>, scope: ScopeId, owner: Option<Owner>) -> ValueId {
         let value = self.builder.opaque();
+        let scope = self.named_expression(node, scope, value);
         let (scope, type_parameters) = self.type_parameters(node, scope);
         let own = self.builder.scope(ScopeKind::Function, Some(scope), Some(value));
         let is_arrow = node.kind() == "arrow_function";
@@ -43,13 +54,6 @@ impl<'t> Script<'_, '_, 't> {
         if !is_arrow {
             let new = NewBinding::new(BindingKind::Parameter);
             function.receiver = Some(self.builder.bind(own, "this", node, new));
-        }
-        // A function expression knows its own name.
-        if matches!(node.kind(), "function_expression" | "generator_function" | "function")
-            && let Some(name) = field(node, "name")
-        {
-            let text = self.builder.text(name);
-            self.builder.bind(own, text, name, NewBinding::of(BindingKind::Function, value));
         }
         if let Some(parameter) = field(node, "parameter") {
             let text = self.builder.text(parameter);

@@ -9,10 +9,12 @@ use crate::structure::{
 };
 
 impl<'t> Script<'_, '_, 't> {
-    /// The module of a name in quotes.
-    pub(super) fn imported(&mut self, source: Node<'t>) -> ValueId {
+    /// The module of a name in quotes, which names its file.
+    pub(super) fn imported(&mut self, source: Node<'t>, scope: ScopeId) -> ValueId {
         let module = unquoted(self.builder.text(source)).to_owned();
-        self.builder.value(Value::Import { path: module.clone(), module, binding: None })
+        let value = self.builder.value(Value::Import { path: module.clone(), module, binding: None });
+        self.builder.refer(source, scope, value);
+        value
     }
 
     fn exported(&mut self, of: ValueId, name: &str) -> ValueId {
@@ -31,14 +33,14 @@ impl<'t> Script<'_, '_, 't> {
             match clause.kind() {
                 "import_clause" => {
                     let Some(source) = field(node, "source") else { continue };
-                    let module = self.imported(source);
+                    let module = self.imported(source, scope);
                     for part in children(clause) {
                         self.import_part(part, module, scope);
                     }
                 }
                 "import_require_clause" => {
                     let Some(source) = field(clause, "source") else { continue };
-                    let module = self.imported(source);
+                    let module = self.imported(source, scope);
                     let value = self.required(module);
                     if let Some(name) = clause.named_child(0) {
                         let text = self.builder.text(name);
@@ -96,7 +98,7 @@ impl<'t> Script<'_, '_, 't> {
             let mut cursor = node.walk();
             node.children(&mut cursor).map(|child| child.kind()).collect()
         };
-        let source = field(node, "source").map(|source| self.imported(source));
+        let source = field(node, "source").map(|source| self.imported(source, scope));
         for decorator in children(node).into_iter().filter(|it| it.kind() == "decorator") {
             self.expression(decorator, scope);
         }

@@ -139,3 +139,14 @@ fn settings_say_where_modules_are() {
     assert_eq!(places("y"), [at("src/main.ts", 2), at("src/app/x.ts", 1)]);
     assert_eq!(places("p"), [at("src/main.ts", 3), at("packages/p/lib.ts", 1)]);
 }
+
+#[test]
+fn a_function_expression_knows_its_own_name_unless_a_variable_has_it() {
+    let text = "a.range = function range() {
+  var range = 1;
+  return range;
+};
+const f = function own(n) { return own(n - 1); };
+";
+    check("a.js", text, &[(3, "range", &[2]), (5, "own", &[5])]);
+}

@@ -1,0 +1,128 @@
+//! `search`: the project asked in words, by names, by a pattern, or by an error message.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use wb_core::{Error, Result};
+use wb_search::{
+    AnswerRequest, CodeIndex, FileContext, LinePattern, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion,
+    answer::{AnsweredUnit, Extent, UNSURE},
+    files::language_named,
+    structure::AimedQuestion,
+};
+
+use super::{MOST_CHARS, in_range, known_path, of_length};
+use crate::{
+    answer::{AnswerPage, FoundPlace, ToolAnswer, at},
+    live::{LiveProject, Wanted},
+};
+
+/// Words for the list of tools.
+pub(super) const WORDS: &str = "Finds functions, types and sections by what they do or how they are called. The question \
+is words, a name, or a whole error message or stack trace (several lines). `pattern` keeps what has a matching line; \
+alone, it lists all such lines.";
+
+/// Answers, where nothing is said, and most.
+const ANSWERS: [u32; 2] = [10, 100];
+/// Names of a unit that are told.
+const NAMES: usize = 8;
+
+/// Arguments of `search`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SearchCall {
+    /// Words, a name, an error.
+    question: String,
+    /// Regular expression for a line.
+    pattern: String,
+    /// Only below this path.
+    below: String,
+    /// Only these: source, test, example, declaration, generated, docs, config.
+    kinds: Vec<String>,
+    /// Only these: rust, python...
+    languages: Vec<String>,
+    /// The file that is open.
+    current_file: String,
+    /// Answers at most.
+    n: Option<u32>,
+}
+
+/// Answers a call.
+pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPage) -> Result<Value> {
+    let n = in_range("n", call.n.unwrap_or(ANSWERS[0]), [1, ANSWERS[1]])?;
+    of_length("question", &call.question, MOST_CHARS)?;
+    of_length("pattern", &call.pattern, MOST_CHARS)?;
+    let pattern = (!call.pattern.is_empty()).then(|| LinePattern::new(&call.pattern)).transpose()?;
+    if call.question.trim().is_empty() && pattern.is_none() {
+        return Err(Error::failed("search asks for nothing").with_hint(r#"{"question": "where are retries counted"}"#));
+    }
+    // A question about a symbol is asked of the structure, too.
+    let is_aimed = AimedQuestion::of(&call.question, |_| true).is_some();
+    let now = project.now(if is_aimed { Wanted::Graph } else { Wanted::Words })?;
+    let index = now.index();
+    let mut question = SearchQuestion::new(&call.question);
+    question.below = known_path(index, &call.below)?;
+    let of = |key: &'static str| move |error: String| Error::value(key, error);
+    question.roles = call.kinds.iter().map(|kind| kind.parse().map_err(of("kinds"))).collect::<Result<_>>()?;
+    question.languages =
+        call.languages.iter().map(|name| language_named(name).map_err(of("languages"))).collect::<Result<_>>()?;
+    let weights = project.weights();
+    let is_issue = call.question.trim().contains('\n');
+    let mut parted = match is_issue {
+        true => PartedQuestion::new(&call.question, &question, weights),
+        false => PartedQuestion::whole(question.clone()),
+    };
+    if !call.current_file.is_empty() {
+        let current = Some(known_path(index, &call.current_file)?);
+        let files = FileContext { current, recent: Vec::new() };
+        parted.set_context(&SearchContext { files, ..SearchContext::default() }, &weights.context);
+    }
+    let asks_words = parted.has_words();
+    if let Some(encoder) = project.encoder(&now).filter(|_| asks_words) {
+        parted.embed(encoder.as_ref())?;
+    }
+    let most = if asks_words { page.skip + n } else { usize::MAX };
+    let mut request = AnswerRequest { question, parted, pattern, most, budget: None, abstain: None, routed: None };
+    if is_aimed {
+        project.graph(&now)?.route(&mut request, weights)?;
+    }
+    let found = SearchAnswer::of(index, &request, weights)?;
+    let mut answer = ToolAnswer { confidence: found.confidence, ..ToolAnswer::of(&now) };
+    if !asks_words {
+        let total = found.lines.len();
+        // Without a number, as many as fit: each takes a token at least.
+        let most = if call.n.is_some() { n } else { page.budget };
+        let places = found.lines.into_iter().skip(page.skip).take(most).map(|line| {
+            let at = format!("{}:{}", line.path, line.line);
+            FoundPlace { at, text: line.text, ..FoundPlace::default() }
+        });
+        let places: Vec<FoundPlace> = places.collect();
+        (answer.total, answer.empty) = (Some(total), found.empty);
+        let is_all = page.skip + places.len() >= total;
+        return Ok(answer.within(page, places, is_all));
+    }
+    let is_all = found.answers.len() < most;
+    let places: Vec<FoundPlace> = found.answers.into_iter().skip(page.skip).map(|unit| place(index, unit)).collect();
+    if found.confidence.is_some_and(|sure| sure < UNSURE) && !places.is_empty() {
+        answer.notes.push("perhaps nothing here answers this".to_owned());
+    }
+    answer.empty = found.empty.or_else(|| places.is_empty().then(|| "there are no more answers".to_owned()));
+    Ok(answer.within(page, places, is_all))
+}
+
+/// A unit as a place.
+fn place(index: &CodeIndex, unit: AnsweredUnit) -> FoundPlace {
+    let AnsweredUnit { found, extent, matched, text, .. } = unit;
+    let head = index.units().get(found.unit).map(|unit| (unit.head + 1).saturating_sub(found.lines[0]) as usize);
+    FoundPlace {
+        at: at(&found.path, found.lines),
+        name: found.names.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
+        lines: matched,
+        part: (extent != Extent::Whole).then_some(extent),
+        text,
+        head,
+        ..FoundPlace::default()
+    }
+}

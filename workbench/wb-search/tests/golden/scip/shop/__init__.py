@@ -1,0 +1,3 @@
+from .stock import Stock
+
+__all__ = ["Stock"]
