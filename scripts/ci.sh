@@ -157,6 +157,12 @@ else
   not_run deny "cargo-deny is not installed: cargo install cargo-deny"
 fi
 step killed cargo test --release --workspace --test cli -- --ignored --nocapture killed python
+# The server for agents by others: their suite and their client. What serves is the binary that the tests built.
+if ! scripts/check-mcp.sh --ready > "$logs/mcp-ready" 2>&1; then
+  not_run mcp "$(sed -n 's/^SKIPPED [^:]*: //p' "$logs/mcp-ready" | grep . || tail -n 1 "$logs/mcp-ready")"
+else
+  in_time mcp 120 scripts/check-mcp.sh "$target/release/wb"
+fi
 # The main job on this machine's own sources, and the benchmarks on real data with a real model; they say what they
 # measured; the binary is the one that the tests built. Then a Vulkan device of software. Both in the time that is left: a
 # whole run has its limit, they take most of an hour, and a build from nothing as much.

@@ -6,6 +6,7 @@
 //! people go to the [`output::Listener`] of the process.
 
 pub mod ab;
+pub mod agents;
 pub mod bench;
 pub mod browser;
 mod code_labels;

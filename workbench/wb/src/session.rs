@@ -56,7 +56,7 @@ impl Observer for Terminal {
         if demand.bytes < ASKED_FOR || self.yes {
             return None;
         }
-        if output::can_ask() && agrees(&told, &mut std::io::stdin().lock()) {
+        if output::can_ask() && agrees(&format!("fetch {told}?"), &mut std::io::stdin().lock()) {
             return None;
         }
         let refused = format!("{} are not fetched without a yes", bytes(demand.bytes));
@@ -72,10 +72,10 @@ fn told(demand: &Demand) -> String {
 }
 
 /// Asks once; anything but a yes is a no.
-fn agrees(told: &str, input: &mut dyn BufRead) -> bool {
+pub fn agrees(question: &str, input: &mut dyn BufRead) -> bool {
     // Where the question cannot be shown, nobody says yes.
     let mut questions = output::questions();
-    if write!(questions, "fetch {told}? [y/N] ").and_then(|()| questions.flush()).is_err() {
+    if write!(questions, "{question} [y/N] ").and_then(|()| questions.flush()).is_err() {
         return false;
     }
     let mut answer = String::new();

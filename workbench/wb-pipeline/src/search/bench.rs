@@ -82,6 +82,12 @@ impl SearchBench<'_> {
             add_vectors(&mut indexed, opened, weights, progress)?;
             rows.push(measure(&indexed.0, &indexed.1, weights, &format!("wb search, {}", opened.0.opens))?);
         }
+        if *set == SearchSet::Intents {
+            let (loaded, indexes) = &mut indexed;
+            let routed = loaded.route(indexes, weights, progress)?;
+            rows.push(measure(&indexed.0, &indexed.1, weights, "wb search, structure first")?);
+            output::note(format!("the structure has units for {routed} of {} questions", indexed.0.questions.len()));
+        }
         let (loaded, indexes) = indexed;
         output::line(format!(
             "{set}: {} questions, {} repositories",
@@ -95,7 +101,8 @@ impl SearchBench<'_> {
             output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
         }
         tell(&rows);
-        rows.iter().rev().take(1).for_each(tell_by_category);
+        let shown = if *set == SearchSet::Intents { 2 } else { 1 };
+        rows.iter().rev().take(shown).rev().for_each(tell_by_category);
         let seconds = seconds(&loaded, &indexes, weights)?;
         if let (Some(half), Some(most)) = (quantile(&seconds, 0.5), quantile(&seconds, 0.99)) {
             output::note(format!("a question takes {:.1} ms, 1 in 100 over {:.1} ms", 1e3 * half, 1e3 * most));
@@ -183,7 +190,13 @@ fn tell(contestants: &[Measured]) {
             all.chain([format!("{:.digits$}", value.value), interval]).collect()
         })
         .collect();
-    let names = ["metric", "BM25", "no model", "with vectors"];
-    let head: Vec<&str> = names[..=contestants.len()].iter().copied().chain(["95 %"]).collect();
+    let short = |contestant: &str| match contestant.strip_prefix("wb search, ") {
+        Some("structure first") => "structure first".to_owned(),
+        Some("no model") => "no model".to_owned(),
+        Some(_) => "with vectors".to_owned(),
+        None => contestant.to_owned(),
+    };
+    let names: Vec<String> = contestants.iter().map(|one| short(&one.contestant)).collect();
+    let head: Vec<&str> = ["metric"].into_iter().chain(names.iter().map(String::as_str)).chain(["95 %"]).collect();
     output::table(&head, &lines);
 }

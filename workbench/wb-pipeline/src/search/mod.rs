@@ -5,12 +5,15 @@ mod bench;
 mod tune;
 mod watch;
 
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
-use wb_core::{EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint};
+use wb_core::{Encoder, EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint};
 use wb_encoder::{BiEncoder, DeviceConfig};
-use wb_search::{AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, VectorEncoder, vector_store};
+use wb_search::{
+    AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, VectorEncoder, answer::UNSURE,
+    structure::ScipCoverage, vector_store,
+};
 
 use crate::{
     encoder::{self, Opening},
@@ -20,10 +23,6 @@ use crate::{
 pub use bench::SearchBench;
 pub use tune::{NamedSet, tune};
 pub use watch::IndexWatch;
-
-/// Confidence below which an answer may be none: of a set's questions 1 in 5 of those without an answer are below it, and of
-/// those with one 1 in 20 at most (`wb bench search`, development parts).
-const UNSURE: f32 = 0.14;
 
 /// Progress of what several threads do.
 type Told<'a> = &'a mut (dyn FnMut(Progress) + Send);
@@ -64,6 +63,10 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         let encoder = vectors.encoder();
         let (all, dim) = (vectors.n_vectors(), encoder.dim);
         output::note(format!("{embedded} texts embedded now, by {} ({all} vectors of {dim} numbers)", encoder.opens));
+    }
+    if let Some(ScipCoverage { documents, current }) = place.scip_coverage(&index)? {
+        let others = if current < documents { "; in the others names are found by rules: make it again" } else { "" };
+        output::note(format!("index.scip says what names mean in {current} of its {documents} files{others}"));
     }
     output::note(format!("kept in {}", place.file.display()));
     Ok(())
@@ -122,6 +125,15 @@ fn reopen(kept: &VectorEncoder) -> Result<(VectorEncoder, BiEncoder)> {
         let what = format!("the vectors of this index were made by {}: {error:#}", kept.opens);
         wb_core::Error::failed(what).with_hint("`wb index --words` does without, `--encoder` takes another one").into()
     })
+}
+
+/// Opens the encoder that made vectors, for a server that asks it again and again.
+pub fn opened_encoder(kept: &VectorEncoder) -> wb_core::Result<(VectorEncoder, Arc<dyn Encoder + Send + Sync>)> {
+    let failed = |error: anyhow::Error| {
+        error.downcast().unwrap_or_else(|error: anyhow::Error| wb_core::Error::failed(format!("{error:#}")))
+    };
+    let (made_by, encoder) = reopen(kept).map_err(failed)?;
+    Ok((made_by, Arc::new(encoder)))
 }
 
 /// Tells what an index has; true where it is there and nothing has changed since.

@@ -21,8 +21,9 @@ pub const BENCHMARK: &str = "structure";
 /// The card of the benchmark.
 pub const CARD: &str = "\
 structure (version 1)
-  data     stack-graphs: tests of github/stack-graphs, `^ defined: LINE` below names; pycg: PyCG's micro-benchmark, callgraph.json
-  licence  MIT or Apache-2.0; Apache-2.0
+  data     stack-graphs: tests of github/stack-graphs, `^ defined: LINE` below names; pycg: PyCG's micro-benchmark, callgraph.json;
+           scip, scip-imported: projects with an index.scip each, by scip-python, scip-typescript or another indexer
+  licence  MIT or Apache-2.0; Apache-2.0; the projects' own
   paper    Stack Graphs, arXiv:2211.01224; PyCG, arXiv:2103.00587";
 
 /// Wrong answers that are told one by one.
@@ -101,22 +102,21 @@ impl StructureBench<'_> {
 
 /// Metrics of cases with 95 % intervals over what was asked of them all.
 fn metrics(set: StructureSet, cases: &[&StructureCase]) -> BTreeMap<&'static str, MetricValue> {
-    let share = |all: fn(&StructureCase) -> usize| {
+    let share = |right: fn(&StructureCase) -> usize, all: fn(&StructureCase) -> usize| {
         let values: Vec<f64> =
-            cases.iter().flat_map(|case| (0..all(case)).map(|at| f64::from(u8::from(at < case.right)))).collect();
+            cases.iter().flat_map(|case| (0..all(case)).map(|at| f64::from(u8::from(at < right(case))))).collect();
         let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
         let value = values.iter().sum::<f64>() / values.len().max(1) as f64;
         MetricValue { value, low: interval.low, high: interval.high }
     };
+    let wrong = cases.iter().map(|case| case.exact_wrong).sum::<usize>() as f64;
+    let exact_wrong = ("exact_wrong", MetricValue { value: wrong, low: wrong, high: wrong });
+    let recall = share(|case| case.right, |case| case.expected);
+    let precision = ("precision", share(|case| case.answered_right, |case| case.answered));
     match set {
-        StructureSet::StackGraphs => {
-            let wrong = cases.iter().map(|case| case.exact_wrong).sum::<usize>() as f64;
-            let exact_wrong = MetricValue { value: wrong, low: wrong, high: wrong };
-            BTreeMap::from([("assertions", share(|case| case.expected)), ("exact_wrong", exact_wrong)])
-        }
-        StructureSet::PyCg => {
-            BTreeMap::from([("precision", share(|case| case.answered)), ("recall", share(|case| case.expected))])
-        }
+        StructureSet::StackGraphs => BTreeMap::from([("assertions", recall), exact_wrong]),
+        StructureSet::PyCg => BTreeMap::from([precision, ("recall", recall)]),
+        StructureSet::Scip | StructureSet::ScipImported => BTreeMap::from([precision, ("recall", recall), exact_wrong]),
     }
 }
 

@@ -61,7 +61,7 @@ pub struct Bench {
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
     /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, no-answer, or own, made of the repository that
-    /// --dataset is; of `structure`: stack-graphs, pycg.
+    /// --dataset is; of `structure`: stack-graphs, pycg, scip, scip-imported.
     #[arg(long, value_name = "SET")]
     pub set: Option<QuestionSet>,
     /// Weights of the ranking of `search` that `wb search tune` wrote, instead of its own.

@@ -1,11 +1,13 @@
 //! The command line, as types.
 
+mod agents;
 mod bench;
 mod data;
 mod downloads;
 mod encode;
 mod given;
 mod init;
+mod mcp;
 mod mine_negatives;
 mod runs;
 mod search;
@@ -20,18 +22,20 @@ use wb_encoder::DeviceConfig;
 use wb_pipeline::session::Folders;
 
 pub use self::{
+    agents::AgentsCommand,
     bench::{Bench, SqlExecution},
     data::{DataArguments, DataCommand, DataGet},
     downloads::Downloads,
     encode::{Encode, Export},
     given::{ExperimentArguments, Given, GivenLedger},
     init::InitArguments,
+    mcp::McpArguments,
     mine_negatives::MineNegatives,
     runs::{Compare, Ls, Report},
     search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
     structure::{
         CallersArguments, GraphArguments, ImpactArguments, MapArguments, OutlineArguments, PageArguments,
-        SymbolArguments,
+        StructureCommand, SymbolArguments,
     },
     text2sql::Text2Sql,
 };
@@ -204,48 +208,24 @@ Examples:
   wb search 'where is this tested' --current-file src/parser.rs
   cargo test 2>&1 | wb search --issue -")]
     Search(Box<SearchArguments>),
-    /// Says where a name is defined: nearest first, then what that is another name of.
+    #[command(flatten)]
+    Structure(StructureCommand),
+    /// Answers agents about a project: a server of the Model Context Protocol, which only reads.
     #[command(after_help = "\
 Examples:
-  wb def Parser.parse
-  wb def parser::Parser --json
-  wb def src/main.rs:42        # whatever that line uses")]
-    Def(SymbolArguments),
-    /// Lists the places that use a definition, the sure ones first.
+  wb mcp --project path/to/project                 # over standard input and output
+  wb mcp --http
+  wb mcp --http 0.0.0.0:8722 --token-file token    # for other machines too")]
+    Mcp(McpArguments),
+    /// Puts the MCP server `wb mcp` into the configurations of agents, or takes it out.
+    #[command(subcommand)]
     #[command(after_help = "\
 Examples:
-  wb refs Parser.parse
-  wb refs Parser -n 100 --skip 100 --json")]
-    Refs(SymbolArguments),
-    /// Lists the functions that call a function, and those that call these.
-    #[command(after_help = "\
-Examples:
-  wb callers Parser.parse
-  wb callers parse --depth 3")]
-    Callers(CallersArguments),
-    /// Lists what a function calls, and where that is defined.
-    #[command(after_help = "Examples:\n  wb calls Parser.parse\n  wb calls main --json")]
-    Calls(SymbolArguments),
-    /// Lists the tests that reach a symbol or a file, or are named after it.
-    #[command(after_help = "Examples:\n  wb tests-for Parser.parse\n  wb tests-for src/parser.rs --json")]
-    TestsFor(SymbolArguments),
-    /// Lists what belongs with a place or a symbol: used by it, using it, testing it, beside it, like it.
-    #[command(after_help = "Examples:\n  wb related src/parser.rs:42\n  wb related Parser.parse -n 10 --json")]
-    Related(SymbolArguments),
-    /// Lists whom a change affects, tests first.
-    #[command(after_help = "\
-Examples:
-  wb impact                                   # what is not committed yet
-  wb impact --diff main --depth 2
-  git diff HEAD~3 | wb impact --diff - --json
-  wb impact Parser.parse")]
-    Impact(ImpactArguments),
-    /// Shows the most used definitions of a project, as many as a budget of tokens holds.
-    #[command(after_help = "Examples:\n  wb map --budget 2000\n  wb map --focus src/parser.rs --focus Token --json")]
-    Map(MapArguments),
-    /// Lists functions and types of a file or a folder by the lines that define them.
-    #[command(after_help = "Examples:\n  wb outline src/parser.rs\n  wb outline src --json")]
-    Outline(OutlineArguments),
+  wb agents status
+  wb agents install                          # of those that are found: shows the changes, and asks
+  wb agents install --agent claude,codex --scope project --instructions
+  wb agents uninstall --yes")]
+    Agents(AgentsCommand),
     /// Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines.
     #[command(after_help = "\
 Examples:

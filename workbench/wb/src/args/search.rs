@@ -23,6 +23,9 @@ pub struct IndexArguments {
     /// The file of the index, instead of one of the cache folder.
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
+    /// An index.scip of the project, which says what names mean: that of the project's folder, where none is named.
+    #[arg(long, value_name = "FILE")]
+    pub scip: Option<PathBuf>,
     /// Reads every file again, whatever index there is.
     #[arg(long)]
     pub anew: bool,
@@ -87,6 +90,9 @@ pub struct SearchArguments {
     /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
+    /// Answers only if the probability that something here does is at least this (`confidence` in the JSON).
+    #[arg(long, value_name = "P")]
+    pub abstain: Option<f32>,
     /// Asks so many times: each time for the names that the best answers before it use.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub hops: u8,

@@ -3,7 +3,54 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+
+/// Commands that ask a project's structure.
+#[derive(Debug, Subcommand)]
+pub enum StructureCommand {
+    /// Says where a name is defined: nearest first, then what that is another name of.
+    #[command(after_help = "\
+Examples:
+  wb def Parser.parse
+  wb def parser::Parser --json
+  wb def src/main.rs:42        # whatever that line uses")]
+    Def(SymbolArguments),
+    /// Lists the places that use a definition, the sure ones first.
+    #[command(after_help = "\
+Examples:
+  wb refs Parser.parse
+  wb refs Parser -n 100 --skip 100 --json")]
+    Refs(SymbolArguments),
+    /// Lists the functions that call a function, and those that call these.
+    #[command(after_help = "\
+Examples:
+  wb callers Parser.parse
+  wb callers parse --depth 3")]
+    Callers(CallersArguments),
+    /// Lists what a function calls, and where that is defined.
+    #[command(after_help = "Examples:\n  wb calls Parser.parse\n  wb calls main --json")]
+    Calls(SymbolArguments),
+    /// Lists the tests that reach a symbol or a file, or are named after it.
+    #[command(after_help = "Examples:\n  wb tests-for Parser.parse\n  wb tests-for src/parser.rs --json")]
+    TestsFor(SymbolArguments),
+    /// Lists what belongs with a place or a symbol: used by it, using it, testing it, beside it, like it.
+    #[command(after_help = "Examples:\n  wb related src/parser.rs:42\n  wb related Parser.parse -n 10 --json")]
+    Related(SymbolArguments),
+    /// Lists whom a change affects, tests first.
+    #[command(after_help = "\
+Examples:
+  wb impact                                   # what is not committed yet
+  wb impact --diff main --depth 2
+  git diff HEAD~3 | wb impact --diff - --json
+  wb impact Parser.parse")]
+    Impact(ImpactArguments),
+    /// Shows the most used definitions of a project, as many as a budget of tokens holds.
+    #[command(after_help = "Examples:\n  wb map --budget 2000\n  wb map --focus src/parser.rs --focus Token --json")]
+    Map(MapArguments),
+    /// Lists functions and types of a file or a folder by the lines that define them.
+    #[command(after_help = "Examples:\n  wb outline src/parser.rs\n  wb outline src --json")]
+    Outline(OutlineArguments),
+}
 
 /// A project whose structure is asked for, and the form of the answer.
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 mod ab;
+mod agents;
 mod bench;
 mod check;
 mod compare;
@@ -12,6 +13,7 @@ mod export;
 mod init;
 mod judge_sql;
 mod ls;
+mod mcp;
 mod mine_negatives;
 mod recipes;
 mod report;
@@ -23,9 +25,7 @@ mod text2sql;
 use anyhow::Result;
 use clap::CommandFactory;
 
-use wb_pipeline::structure::SymbolRelation;
-
-use crate::args::{Arguments, CallersArguments, Command, DataArguments, DataCommand};
+use crate::args::{Arguments, Command, DataArguments, DataCommand};
 
 /// The end of a command, as the process's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,17 +59,9 @@ pub fn run(command: Command) -> Result<End> {
         Command::Report(arguments) => report::report(&arguments),
         Command::Index(arguments) => search::index(arguments),
         Command::Search(arguments) => search::search(*arguments),
-        Command::Def(symbol) => structure::ask(symbol, SymbolRelation::Definitions),
-        Command::Refs(symbol) => structure::ask(symbol, SymbolRelation::Usages),
-        Command::Callers(CallersArguments { symbol, depth }) => {
-            structure::ask(symbol, SymbolRelation::Callers(depth.into()))
-        }
-        Command::Calls(symbol) => structure::ask(symbol, SymbolRelation::Calls),
-        Command::TestsFor(symbol) => structure::ask(symbol, SymbolRelation::Tests),
-        Command::Related(symbol) => structure::ask(symbol, SymbolRelation::Related),
-        Command::Impact(arguments) => structure::impact(arguments),
-        Command::Map(arguments) => structure::map(arguments),
-        Command::Outline(arguments) => structure::outline(arguments),
+        Command::Structure(command) => structure::run(command),
+        Command::Mcp(arguments) => mcp::mcp(arguments),
+        Command::Agents(arguments) => agents::agents(arguments),
         Command::Encode(arguments) => encode::encode(arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),

@@ -32,6 +32,7 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
         further.push(dependency(&place.root, name)?);
     }
     place.further = (arguments.alone || !further.is_empty()).then_some(further);
+    place.scip.clone_from(&arguments.scip);
     let looks = match &arguments {
         args::IndexArguments { status: true, .. } => Some(search::status(&place)?),
         args::IndexArguments { verify: true, .. } => Some(search::verify(&place)?),
@@ -87,6 +88,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
             pattern: arguments.regexp,
             most,
             budget: arguments.budget,
+            abstain: arguments.abstain,
             routed: None,
         },
         weights,

@@ -9,18 +9,40 @@ use wb_pipeline::structure::{self, AnswerForm, AskedChange, SymbolRelation};
 use wb_search::{IndexPlace, structure::SymbolQuestion};
 
 use super::End;
-use crate::{args, output};
+use crate::{
+    args::{self, StructureCommand},
+    output,
+};
 
 type Told<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
-/// A relation of a symbol, asked for by one of the commands.
-pub fn ask(args::SymbolArguments { symbol, page }: args::SymbolArguments, relation: SymbolRelation) -> Result<End> {
+/// Runs one of the commands.
+pub fn run(command: StructureCommand) -> Result<End> {
+    match command {
+        StructureCommand::Def(symbol) => ask(symbol, SymbolRelation::Definitions),
+        StructureCommand::Refs(symbol) => ask(symbol, SymbolRelation::Usages),
+        StructureCommand::Callers(args::CallersArguments { symbol, depth }) => {
+            ask(symbol, SymbolRelation::Callers(depth.into()))
+        }
+        StructureCommand::Calls(symbol) => ask(symbol, SymbolRelation::Calls),
+        StructureCommand::TestsFor(symbol) => ask(symbol, SymbolRelation::Tests),
+        StructureCommand::Related(symbol) => ask(symbol, SymbolRelation::Related),
+        StructureCommand::Impact(arguments) => impact(arguments),
+        StructureCommand::Map(args::MapArguments { budget, focus, graph }) => {
+            answer(graph, |form, place, told| structure::map(&focus, budget as usize, form, place, told))
+        }
+        StructureCommand::Outline(args::OutlineArguments { place, json }) => {
+            Ok(end(structure::outline(&place, form(json))?))
+        }
+    }
+}
+
+fn ask(args::SymbolArguments { symbol, page }: args::SymbolArguments, relation: SymbolRelation) -> Result<End> {
     let question = question(symbol, &page);
     answer(page.graph, |form, place, told| structure::ask(&question, relation, form, place, told))
 }
 
-/// `wb impact`
-pub fn impact(args::ImpactArguments { symbol, diff, depth, page }: args::ImpactArguments) -> Result<End> {
+fn impact(args::ImpactArguments { symbol, diff, depth, page }: args::ImpactArguments) -> Result<End> {
     let depth = usize::from(depth);
     if let Some(symbol) = symbol {
         return ask(args::SymbolArguments { symbol, page }, SymbolRelation::Impact(depth));
@@ -35,16 +57,6 @@ pub fn impact(args::ImpactArguments { symbol, diff, depth, page }: args::ImpactA
         _ => AskedChange::Since(diff),
     };
     answer(page.graph, |form, place, told| structure::impact(&question, &change, depth, form, place, told))
-}
-
-/// `wb map`
-pub fn map(args::MapArguments { budget, focus, graph }: args::MapArguments) -> Result<End> {
-    answer(graph, |form, place, told| structure::map(&focus, budget as usize, form, place, told))
-}
-
-/// `wb outline`
-pub fn outline(arguments: args::OutlineArguments) -> Result<End> {
-    Ok(end(structure::outline(&arguments.place, form(arguments.json))?))
 }
 
 fn question(symbol: String, page: &args::PageArguments) -> SymbolQuestion {

@@ -1,14 +1,10 @@
 //! `wb encode`: texts into files of vectors.
 
-use std::{
-    fs,
-    io::Write,
-    process::{Command, Stdio},
-};
+use std::{fs, io::Write, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Sandbox, TRANSFORMER, has, told};
+use crate::sandbox::{Sandbox, TRANSFORMER, has};
 
 /// Encodes some texts in every way, with a run's encoder.
 fn trained(more: &[&str]) -> Sandbox {
@@ -41,13 +37,6 @@ fn embeddings(sandbox: &Sandbox, name: &str) -> Vec<Vec<f32>> {
     sandbox.lines(name).into_iter().map(|line| serde_json::from_value(line["embedding"].clone()).unwrap()).collect()
 }
 
-fn with_input(sandbox: &Sandbox, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
-    let mut command = sandbox.command(arguments);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    told(child.wait_with_output().unwrap())
-}
-
 #[test]
 fn formats_and_inputs_give_the_same_numbers() {
     let sandbox = trained(&[]);
@@ -66,7 +55,7 @@ fn formats_and_inputs_give_the_same_numbers() {
     assert_eq!(embeddings(&sandbox, "lines.jsonl").concat(), numbers);
     assert_eq!(sandbox.lines("lines.jsonl")[1]["id"], "texts.txt:2");
     let piped = ["encode", "--encoder", "latest", "--in", "-", "--in-format", "lines", "--out", "piped.npy"];
-    let (code, _, err) = with_input(&sandbox, &piped, &sandbox.text("texts.txt"));
+    let (code, _, err) = sandbox.with_input(&piped, &sandbox.text("texts.txt"));
     assert_eq!(code, Some(0), "{err}");
     assert_eq!(npy(&sandbox, "piped.npy").1, numbers);
     assert_eq!(sandbox.text("piped.ids.txt").lines().next(), Some("stdin.txt:1"));
@@ -167,7 +156,7 @@ fn mistakes_are_told_and_leave_nothing() {
     refused(&["--in", "texts.txt", "--out", "a.npy"], &["a.ids.txt: is there already"]);
     assert_eq!(sandbox.text("there.npy"), "a person's");
     let nothing = ["encode", "--encoder", "base", "--in", "-", "--in-format", "records", "--out", "b.npy"];
-    let (code, _, err) = with_input(&sandbox, &nothing, "{\"text\": 3.5e\n");
+    let (code, _, err) = sandbox.with_input(&nothing, "{\"text\": 3.5e\n");
     assert!(code == Some(2) && err.contains("stdin.jsonl:1"), "{err}");
     assert!(!sandbox.path("b.npy.blocks").exists());
 }

@@ -2,8 +2,8 @@
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: &str = "run init check data train mine-negatives bench text2sql ab compare report index search def refs callers calls outline \
-     encode export ls doctor";
+const COMMANDS: &str = "run init check data train mine-negatives bench text2sql ab compare report index search def refs callers calls tests-for \
+     related impact map outline mcp agents encode export ls doctor";
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -45,7 +45,13 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   refs            Lists the places that use a definition, the sure ones first
     out:   callers         Lists the functions that call a function, and those that call these
     out:   calls           Lists what a function calls, and where that is defined
+    out:   tests-for       Lists the tests that reach a symbol or a file, or are named after it
+    out:   related         Lists what belongs with a place or a symbol: used by it, using it, testing it, beside it, like it
+    out:   impact          Lists whom a change affects, tests first
+    out:   map             Shows the most used definitions of a project, as many as a budget of tokens holds
     out:   outline         Lists functions and types of a file or a folder by the lines that define them
+    out:   mcp             Answers agents about a project: a server of the Model Context Protocol, which only reads
+    out:   agents          Puts the MCP server `wb mcp` into the configurations of agents, or takes it out
     out:   encode          Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls              Runs with their scores, or what there is to choose from

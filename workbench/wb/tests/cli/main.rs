@@ -1,6 +1,7 @@
 //! The command as people meet it: exit codes, standard output and standard error, on a made-up project.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
+mod agents;
 mod annotations;
 mod bench_sql;
 mod commands;

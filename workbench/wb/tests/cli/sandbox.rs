@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -166,6 +167,14 @@ impl Sandbox {
         let mut command = self.command(arguments);
         command.env_remove("WB_OFFLINE").env("HF_ENDPOINT", endpoint).env("HF_HOME", self.path("hf"));
         command
+    }
+
+    /// Exit code, standard output and standard error of a command that reads a text.
+    pub fn with_input(&self, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+        let mut command = self.command(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        told(child.wait_with_output().unwrap())
     }
 
     /// Starts the command, whose output nobody reads.

@@ -113,7 +113,8 @@ fn what_cannot_be_searched_says_what_to_do() {
     sandbox.write("outside.rs", "");
     let told = wb(&["search", "letter", "--current-file", "../outside.rs"]);
     assert!(told.contains("../outside.rs is no file of ") && told.contains("hint: paths are taken from"), "{told}");
-    let told = "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs, contextbench, no-answer, own";
+    let told =
+        "wb bench search --set SET --dataset DIR: a set of semble, swe-qa, cqs, contextbench, no-answer, intents, own";
     assert!(sandbox.wb(&["bench", "search", "--dataset", "project"]).contains(told));
 }
 

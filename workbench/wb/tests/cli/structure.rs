@@ -1,4 +1,4 @@
-//! `wb def`, `wb refs`, `wb callers`, `wb calls`, `wb outline`, and `wb bench structure`.
+//! Commands that ask a project's structure, and `wb bench structure`.
 
 use crate::sandbox::Sandbox;
 
@@ -68,6 +68,47 @@ fn a_symbol_is_defined_used_and_called() {
         (&"import_resolved".into(), &true.into())
     );
     assert_eq!(&answer["definitions"][0]["name"], "Queue.check");
+}
+
+#[test]
+fn a_change_has_an_impact_and_a_place_what_belongs_with_it() {
+    let sandbox = project();
+    sandbox.write("project/tests/test_main.py", "from main import run\n\ndef test_run():\n    run()\n");
+    let wb = |arguments: &[&str]| sandbox.wb(&[arguments, &["--project", "project", "--index", "index"]].concat());
+    insta::assert_snapshot!(wb(&["impact", "Queue.check"]), @"
+    exit 0
+    out: test  tests/test_main.py:3: test_run, at 4  (by run)
+    out:       lib/queue.py:2: Queue.push, at 3
+    out:       main.py:3: run, at 5, 6  (by Queue.push)
+    err: changed: lib/queue.py:5: Queue.check
+    ");
+    let diff = "--- a/lib/queue.py\n+++ b/lib/queue.py\n@@ -6 +6 @@\n-        pass\n+        return 1\n";
+    let asked = ["impact", "--diff", "-", "--depth", "1", "--json", "--project", "project", "--index", "index"];
+    let (code, out, err) = sandbox.with_input(&asked, diff);
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &told["definitions"][0]["name"]), (Some(0), &"Queue.check".into()), "{out}{err}");
+    assert_eq!((&told["answers"][0]["symbol"]["name"], &told["total"]), (&"Queue.push".into(), &1.into()), "{out}");
+    let refused = wb(&["impact", "--diff", "nowhere"]);
+    assert!(
+        refused.starts_with("exit 2\n") && refused.contains("hint: git diff REV | wb impact --diff -"),
+        "{refused}"
+    );
+    insta::assert_snapshot!(wb(&["tests-for", "main.py"]), @"
+    exit 0
+    out: tests/test_main.py:3: test_run, at 4  (named after it)
+    ");
+    let related = wb(&["related", "lib/queue.py:3"]);
+    assert!(related.contains("out: lib/queue.py:5: Queue.check  (") && related.contains("sibling"), "{related}");
+    insta::assert_snapshot!(wb(&["map", "--budget", "14", "--focus", "main.py"]), @"
+    exit 0
+    out: lib/queue.py
+    out:     1  class Queue:
+    err: 1 of 5 definitions in 9 tokens
+    ");
+    let aimed = wb(&["search", "who calls check?", "--json"]);
+    assert!(aimed.contains("\"aim\": \"usage\"") && aimed.contains("lib/queue.py"), "{aimed}");
+    let none = wb(&["search", "quantum chromodynamics", "--abstain", "0.5"]);
+    assert!(none.starts_with("exit 1\n") && none.contains("nothing here seems to answer this"), "{none}");
 }
 
 #[test]
