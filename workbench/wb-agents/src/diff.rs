@@ -1,5 +1,7 @@
 //! The difference of two texts, as `diff -u` shows it.
 
+use wb_core::untrusted::clean;
+
 /// Lines shown around what differs.
 const CONTEXT: usize = 3;
 /// Letters shown of a line: configurations on one line can be megabytes.
@@ -37,15 +39,10 @@ fn push(shown: &mut String, mark: char, line: &str, from_letter: usize) {
     let mut letters = text.chars().skip(skipped);
     let window: String = letters.by_ref().take(WIDTH).collect();
     let (before, after) = (if skipped > 0 { "…" } else { "" }, if letters.next().is_some() { "…" } else { "" });
-    shown.push_str(&format!("{mark}{before}{}{after}\n", plain(&window)));
+    shown.push_str(&format!("{mark}{before}{}{after}\n", clean(&window)));
     if !line.ends_with('\n') {
         shown.push_str("\\ No newline at end of file\n");
     }
-}
-
-/// A text that does nothing to a terminal.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]

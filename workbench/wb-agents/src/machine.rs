@@ -58,7 +58,7 @@ impl Machine {
             Ok(below) => Path::new("~").join(below).display().to_string(),
             Err(_) => path.display().to_string(),
         };
-        crate::diff::plain(&shown)
+        wb_core::untrusted::clean(&shown)
     }
 }
 

@@ -135,7 +135,7 @@ impl AgentStatus {
                 EntryState::Foreign => "has a server `wb` that is not ours".to_owned(),
                 EntryState::Fault(words) => words.clone(),
             };
-            lines.push(format!("  {scope:<7} {}: {}", machine.shown(path), crate::diff::plain(&told)));
+            lines.push(format!("  {scope:<7} {}: {}", machine.shown(path), wb_core::untrusted::clean(&told)));
         }
         lines.extend(self.instructions.iter().map(|path| format!("  instructions in {}", machine.shown(path))));
         lines

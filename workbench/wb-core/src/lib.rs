@@ -32,6 +32,7 @@ pub mod seed;
 pub mod simd;
 pub mod statistics;
 pub mod suggest;
+pub mod untrusted;
 
 pub use corpus::{Corpus, Document, Qrels, Query};
 pub use distinct::distinct;

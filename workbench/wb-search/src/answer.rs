@@ -3,6 +3,7 @@
 use std::{collections::HashMap, fmt::Write};
 
 use serde::Serialize;
+use wb_core::untrusted::clean;
 
 use crate::{
     CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// Characters of a token, where a budget is kept.
-pub(crate) const CHARS: usize = 4;
+pub const CHARS: usize = 4;
 /// Reason of an answer without lines.
 const NO_LINE: &str = "no line matches the pattern";
 /// Lines that a person is shown of each unit.
@@ -254,9 +255,4 @@ impl FileLines<'_> {
         let taken = lines.as_ref()?.get(found.lines[0] as usize - 1..to as usize)?;
         Some(taken.join("\n"))
     }
-}
-
-/// A line without what a terminal would take for a command.
-pub fn clean(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

@@ -106,6 +106,11 @@ impl<'s> FileSymbols<'s> {
         parts
     }
 
+    /// Definitions that others may ask for, see [`FileSymbols::is_symbol`], in the order of the structure.
+    pub fn all(&self) -> impl Iterator<Item = BindingId> {
+        (0..self.structure.bindings.len() as u32).map(BindingId).filter(|binding| self.is_symbol(*binding))
+    }
+
     /// True for what others may ask for: no parameter, no label, nothing that a function keeps for itself.
     pub fn is_symbol(&self, binding: BindingId) -> bool {
         match self.structure.binding(binding).kind {

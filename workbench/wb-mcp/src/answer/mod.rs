@@ -6,12 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use wb_code::structure::EdgeClass;
-use wb_search::answer::Extent;
+use wb_search::answer::{CHARS, Extent};
 
 use crate::live::ProjectNow;
 
-/// Characters of a token, where a budget is kept.
-pub(crate) const CHARS: usize = 4;
 /// Tokens of an answer, where nothing is said.
 pub(crate) const TOKENS: u32 = 2_000;
 /// Fewest and most tokens of an answer: with fewer there is no room to say why it is empty.

@@ -59,7 +59,7 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
         return Err(Error::failed("search asks for nothing").with_hint(r#"{"question": "where are retries counted"}"#));
     }
     // A question about a symbol is asked of the structure, too.
-    let is_aimed = AimedQuestion::of(&call.question, |_| true).is_some();
+    let is_aimed = AimedQuestion::by_form(&call.question).next().is_some();
     let now = project.now(if is_aimed { Wanted::Graph } else { Wanted::Words })?;
     let index = now.index();
     let mut question = SearchQuestion::new(&call.question);

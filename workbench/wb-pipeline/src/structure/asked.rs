@@ -5,10 +5,9 @@ use std::{fmt::Write, path::Path};
 use anyhow::Result;
 use serde::Serialize;
 use wb_code::structure::EdgeClass;
-use wb_core::Progress;
+use wb_core::{Progress, untrusted::clean};
 use wb_search::{
     CodeIndex, IndexPlace, RankingWeights,
-    answer::clean,
     structure::{
         CalledSymbol, ChangeImpact, DefinedAt, GraphAnswer, OutlineItem, ProjectChange, ProjectGraph, ReachingTest,
         RelatedSymbol, SymbolQuestion, SymbolUser, UsedAt, diff_since, diffed_files,
@@ -91,7 +90,7 @@ pub fn ask(
         SymbolRelation::Impact(depth) => {
             let symbols = question.symbols(&graph)?;
             let change = ProjectChange { symbols, ..ProjectChange::default() };
-            tell_impact(question.impact(change, depth, &graph)?, form)
+            tell_impact(&question.impact(change, depth, &graph)?, form)
         }
     }
 }
@@ -110,21 +109,21 @@ pub fn impact(
         AskedChange::Since(revision) => diffed_files(&diff_since(&place.root, revision)?)?,
         AskedChange::Diff(text) => diffed_files(text)?,
     };
-    tell_impact(question.impact(graph.change(&files)?, depth, &graph)?, form)
+    tell_impact(&question.impact(graph.change(&files)?, depth, &graph)?, form)
 }
 
-fn tell_impact(ChangeImpact { answer, change }: ChangeImpact, form: AnswerForm) -> Result<bool> {
+fn tell_impact(impact: &ChangeImpact, form: AnswerForm) -> Result<bool> {
+    let ChangeImpact { answer, change } = impact;
     if form == AnswerForm::Json {
-        let is_found = answer.total > 0;
-        output::line(serde_json::to_string_pretty(&ChangeImpact { answer, change })?);
-        return Ok(is_found);
+        output::line(serde_json::to_string_pretty(impact)?);
+        return Ok(answer.total > 0);
     }
     for symbol in &answer.definitions {
         output::note(clean(&format!("changed: {}:{}: {}", symbol.path, symbol.line, symbol.name)));
     }
     change.removed.iter().for_each(|(path, name)| output::note(clean(&format!("gone: {path}: {name}"))));
     change.elsewhere.iter().for_each(|path| output::note(clean(&format!("changed in no definition: {path}"))));
-    tell(&answer, form, |user| {
+    tell(answer, form, |user| {
         let kind = if user.is_test { "test  " } else { "      " };
         let through = if user.depth == 1 { String::new() } else { format!("  (by {})", user.through) };
         format!("{kind}{}{through}", user_line(user))

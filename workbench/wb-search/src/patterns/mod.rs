@@ -10,14 +10,14 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch}
 use rayon::prelude::*;
 use regex_syntax::ParserBuilder;
 use serde::Serialize;
+use wb_core::untrusted::clean;
 
 pub(crate) use file_list::FileList;
 use trigrams::Needed;
-pub(crate) use trigrams::{Trigram, TrigramFinder};
+pub(crate) use trigrams::{Trigram, TrigramFinder, trigrams};
 
 use crate::{
     CodeIndex, Error, FileRole, FolderFiles, Result, SearchQuestion,
-    answer::clean,
     files::{has_private_key, language_and_role},
 };
 

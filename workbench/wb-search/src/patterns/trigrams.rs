@@ -131,6 +131,14 @@ fn trigram([a, b, c]: [u8; 3]) -> Trigram {
     u32::from(a) << 16 | u32::from(b) << 8 | u32::from(c)
 }
 
+/// The trigrams of a text, as often as they stand there; none that goes over the end of a line.
+pub(crate) fn trigrams(text: &str) -> impl Iterator<Item = Trigram> {
+    let lines = text.as_bytes().split(|byte| *byte == b'\n');
+    lines
+        .flat_map(|line| line.windows(3))
+        .map(|three| trigram([three[0], three[1], three[2]].map(|byte| byte.to_ascii_lowercase())))
+}
+
 /// Trigrams of texts, with the memory that it takes to find each once.
 pub(crate) struct TrigramFinder {
     seen: Vec<u64>,
@@ -144,14 +152,11 @@ impl TrigramFinder {
     /// The trigrams of a text, each once; none that goes over the end of a line.
     pub(crate) fn of(&mut self, text: &str) -> Vec<Trigram> {
         let mut found = Vec::new();
-        for line in text.as_bytes().split(|byte| *byte == b'\n') {
-            for three in line.windows(3) {
-                let at = trigram([three[0], three[1], three[2]].map(|byte| byte.to_ascii_lowercase()));
-                let (word, bit) = (&mut self.seen[at as usize / 64], 1 << (at % 64));
-                if *word & bit == 0 {
-                    *word |= bit;
-                    found.push(at);
-                }
+        for at in trigrams(text) {
+            let (word, bit) = (&mut self.seen[at as usize / 64], 1 << (at % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                found.push(at);
             }
         }
         found.iter().for_each(|at| self.seen[*at as usize / 64] = 0);

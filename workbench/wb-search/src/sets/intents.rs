@@ -58,8 +58,8 @@ impl LoadedSet {
             place.bring_up_structures(index, progress)?;
             let graph = ProjectGraph::open(&place, index.without_vectors())?;
             for question in self.questions.iter_mut().filter(|question| question.repository == at) {
-                if let Some(asked) = graph.aim_of(&question.text)? {
-                    question.first = graph.units_for(&asked, weights)?;
+                if let Some((_, units)) = graph.units_for(&question.text, weights)? {
+                    question.first = units;
                     routed += usize::from(!question.first.is_empty());
                 }
             }

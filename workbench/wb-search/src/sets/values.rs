@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{SearchSet, SetQuestion, Target};
-use crate::FoundUnit;
+use crate::{FoundUnit, answer::CHARS};
 
 /// Answers that semble reads where it counts tokens.
 const SEMBLES_DEPTH: usize = 50;
-/// Characters of a token, where tokens are counted.
-const CHARS: f64 = 4.0;
 
 /// Lines of a file in a ranking.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +38,7 @@ pub(super) fn values(
     let first = |hits: &dyn Fn(&RankedLines) -> bool| found.iter().position(hits);
     // Tokens up to and with the first that answers.
     let tokens = |hits: &dyn Fn(&RankedLines) -> bool| {
-        first(hits).map(|at| sizes[..=at].iter().sum::<f64>() / CHARS).unwrap_or(f64::INFINITY)
+        first(hits).map(|at| sizes[..=at].iter().sum::<f64>() / CHARS as f64).unwrap_or(f64::INFINITY)
     };
     let any = |found: &RankedLines| question.targets.iter().any(|target| covers(set, found, target));
     match set {
@@ -135,7 +133,7 @@ fn recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], budget: 
 fn within<'a>(found: &'a [RankedLines], sizes: &[f64], budget: f64) -> impl Iterator<Item = &'a RankedLines> {
     let mut spent = 0.0;
     let fits = move |(_, size): &(&RankedLines, &f64)| {
-        spent += **size / CHARS;
+        spent += **size / CHARS as f64;
         spent <= budget
     };
     found.iter().zip(sizes).take_while(fits).map(|(found, _)| found)

@@ -1,6 +1,6 @@
 //! The aim of a question about a symbol: where it is defined, who uses it, how it works, what is like it, what changes with it.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -40,95 +40,143 @@ const KIND: &str = r"(?:(?:the|a|an|our|this)\s+)?(?:(?:class|function|func|fn|m
 /// A symbol: in quotes, or as code writes it.
 const SYMBOL: &str = r#"[`'"]?([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(?:\(\))?[`'"]?(?:\s+(?:class|function|method|struct|type|trait|interface|constant|variable|module|macro|decorator))?"#;
 
-/// Forms of questions, the first that fits counts.
-const FORMS: [(QuestionAim, &str); 20] = [
+/// Forms of questions, the first that fits counts; one of the words stands in every question of the form.
+const FORMS: [(QuestionAim, &[&str], &str); 20] = [
     (
         QuestionAim::Change,
+        &["change", "update", "adapt", "touch"],
         r"\bwhat\b.*\b(?:change|changes|changed|update|updated|adapt|adapted|touch|touched)\b.*\b(?:if|when|with|for|after|by)\b.*?\b(?:changes?|changing|renam\w*|remov\w*|modif\w*|touch\w*|edit\w*|replac\w*|delet\w*)?\s*{S}\s*(?:changes|is\s+\w+)?\s*\??$",
     ),
     (
         QuestionAim::Change,
+        &["break", "affected", "depends", "happens", "else"],
         r"\bwhat\s+(?:breaks|would\s+break|will\s+break|is\s+affected|depends\s+on|happens|else\s+changes)\b.*?\b(?:if|when|by|on)?\b.*?{S}\s*(?:changes|is\s+\w+|goes\s+away)?\s*\??$",
     ),
     (
         QuestionAim::Change,
+        &["impact", "effect", "consequences", "blast"],
         r"\b(?:impact|effects?|consequences|blast\s+radius)\s+of\s+(?:a\s+change\s+(?:to|of|in)|changes\s+(?:to|of|in)|changing|renaming|removing|modifying)\s+{S}",
     ),
     (
         QuestionAim::Change,
+        &["affected", "broken"],
         r"\b(?:affected|broken)\s+by\s+(?:a\s+change\s+(?:to|of|in)|changes\s+(?:to|of|in)|changing|renaming|removing|modifying)\s+{S}",
     ),
     (
         QuestionAim::Usage,
+        &[
+            "used",
+            "called",
+            "invoked",
+            "referenced",
+            "instantiated",
+            "imported",
+            "created",
+            "constructed",
+            "raised",
+            "thrown",
+            "applied",
+            "consumed",
+        ],
         r"\bwh(?:ere|en)\s+(?:is|are|do\s+we|does\s+\w+|do\s+they)\s+{S}\s+(?:\w+\s+)?(?:used|called|invoked|referenced|instantiated|imported|created|constructed|raised|thrown|applied|consumed)\b",
     ),
     (
         QuestionAim::Usage,
+        &["where"],
         r"\bwhere\s+(?:do|does)\s+(?:we|the\s+\w+|it|they|\w+)\s+(?:use|call|invoke|reference|instantiate|import|create|construct|raise|throw)\s+{S}",
     ),
     (
         QuestionAim::Usage,
+        &["call", "use", "invoke", "reference", "import", "instantiate", "depend", "rely", "relies"],
         r"\b(?:who|what|which(?:\s+\w+)?|everything\s+that|all(?:\s+\w+)?\s+that|code\s+that|functions\s+that|places\s+that|anything\s+that)\s+(?:calls?|uses?|invokes?|references?|imports?|instantiates?|depends?\s+on|rel(?:y|ies)\s+on)\s+{S}",
     ),
     (
         QuestionAim::Usage,
+        &["use", "usage", "reference", "call", "invocation", "occurrence"],
         r"\b(?:callers?|users?|usages?|uses|references?|call\s*sites?|invocations?|occurrences)\s+(?:of|to)\s+{S}",
     ),
     (
         QuestionAim::Usage,
+        &["usage", "use", "reference", "call"],
         r"^\s*(?:find|list|show)\s+(?:all\s+)?{S}\s+(?:usages?|uses|references|callers|call\s*sites)\b",
     ),
-    (QuestionAim::Usage, r"^\s*{S}\s+(?:usages?|references|callers|call\s*sites)\s*\??$"),
-    (QuestionAim::Similar, r"\b(?:similar|analogous|equivalent|comparable|alike)\s+(?:to|with)\s+{S}"),
+    (
+        QuestionAim::Usage,
+        &["usage", "reference", "call"],
+        r"^\s*{S}\s+(?:usages?|references|callers|call\s*sites)\s*\??$",
+    ),
     (
         QuestionAim::Similar,
+        &["similar", "analogous", "equivalent", "comparable", "alike"],
+        r"\b(?:similar|analogous|equivalent|comparable|alike)\s+(?:to|with)\s+{S}",
+    ),
+    (
+        QuestionAim::Similar,
+        &["like"],
         r"\b(?:functions?|code|classes|methods?|something|anything|others?|implementations?)\s+(?:that\s+(?:is|are|looks?|works?|behaves?)\s+)?like\s+{S}",
     ),
-    (QuestionAim::Similar, r"\b(?:alternatives?|counterparts?|siblings?)\s+(?:to|of|for)\s+{S}"),
+    (
+        QuestionAim::Similar,
+        &["alternative", "counterpart", "sibling"],
+        r"\b(?:alternatives?|counterparts?|siblings?)\s+(?:to|of|for)\s+{S}",
+    ),
     (
         QuestionAim::Definition,
+        &["where"],
         r"\bwhere\s+(?:is|are|can\s+i\s+find|do\s+i\s+find|do\s+we\s+define|does\s+\w+\s+define)\s+{S}\s*(?:\w+\s+)?(?:defined|declared|located|introduced|set\s+up|written|defined\s+at)?\s*\??$",
     ),
-    (QuestionAim::Definition, r"\b(?:definition|declaration|signature|location)\s+(?:of|for)\s+{S}"),
     (
         QuestionAim::Definition,
+        &["definition", "declaration", "signature", "location"],
+        r"\b(?:definition|declaration|signature|location)\s+(?:of|for)\s+{S}",
+    ),
+    (
+        QuestionAim::Definition,
+        &["defines", "declares", "has", "contains", "holds"],
         r"\b(?:which|what)\s+(?:file|module|line|place)\s+(?:defines|declares|has|contains|holds)\s+{S}",
     ),
-    (QuestionAim::Definition, r"^\s*(?:go\s+to|jump\s+to|find|locate|open)\s+{S}\s*(?:definition|declaration)?\s*$"),
+    (
+        QuestionAim::Definition,
+        &["go", "jump", "find", "locate", "open"],
+        r"^\s*(?:go\s+to|jump\s+to|find|locate|open)\s+{S}\s*(?:definition|declaration)?\s*$",
+    ),
     (
         QuestionAim::Implementation,
+        &["how"],
         r"\bhow\s+(?:is|are|does|do|did)\s+{S}\s+(?:\w+\s+)?(?:implemented|work|works|done|computed|built|handled|behave|operate)\b",
     ),
     (
         QuestionAim::Implementation,
+        &["implementation", "body", "code", "source", "logic", "internal"],
         r"\b(?:implementation|body|code|source|logic|internals?)\s+(?:of|for|behind|inside)\s+{S}",
     ),
     (
         QuestionAim::Implementation,
+        &["what", "explain", "describe"],
         r"\b(?:what\s+does|explain(?:\s+what)?(?:\s+how)?|describe)\s+{S}(?:\s+(?:do|does|work|works))?\s*\??$",
     ),
 ];
 
-static PATTERNS: LazyLock<Vec<(QuestionAim, Regex)>> = LazyLock::new(|| {
-    let symbol = format!("{KIND}{SYMBOL}");
-    let pattern = |form: &str| Regex::new(&format!("(?i){}", form.replace("{S}", &symbol)));
-    FORMS.iter().filter_map(|(aim, form)| Some((*aim, pattern(form).ok()?))).collect()
-});
+/// Patterns of the forms, each made when a question first has a word of it: all of them take longer than a question does.
+static PATTERNS: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+
+fn pattern(form: usize) -> Option<&'static Regex> {
+    let made = || Regex::new(&format!("(?i){}", FORMS[form].2.replace("{S}", &format!("{KIND}{SYMBOL}")))).ok();
+    PATTERNS[form].get_or_init(made).as_ref()
+}
 
 impl AimedQuestion {
-    /// The aim of a question and the symbol that it names, by its form; `None` where `is_symbol` knows none that it names.
-    /// Whoever asks about a symbol is short, the more so where it could be a word like any other.
-    pub fn of(text: &str, is_symbol: impl Fn(&str) -> bool) -> Option<Self> {
-        let words = text.split_whitespace().count();
+    /// The aims that a question may have by its form, with the symbols that it would name, the likeliest first. Whoever asks
+    /// about a symbol is short, the more so where it could be a word like any other.
+    pub fn by_form(text: &str) -> impl Iterator<Item = Self> {
+        let (lower, words) = (text.to_lowercase(), text.split_whitespace().count());
         let [most, most_of_words] = WORDS;
-        if words > most {
-            return None;
-        }
-        PATTERNS.iter().find_map(|(aim, pattern)| {
-            let symbol = pattern.captures(text)?.get(1)?.as_str();
-            let is_code = intent(symbol) == Intent::Symbol || text.contains(&format!("`{symbol}`"));
-            (words <= most_of_words || is_code).then_some(())?;
-            is_symbol(symbol).then(|| Self { aim: *aim, symbol: symbol.to_owned() })
+        let forms = FORMS.iter().enumerate().filter(move |_| words <= most);
+        forms.filter_map(move |(form, (aim, needed, _))| {
+            let captured = needed.iter().any(|word| lower.contains(word)).then(|| pattern(form)?.captures(text))??;
+            let symbol = captured.get(1)?.as_str();
+            let is_code = || intent(symbol) == Intent::Symbol || text.contains(&format!("`{symbol}`"));
+            (words <= most_of_words || is_code()).then(|| Self { aim: *aim, symbol: symbol.to_owned() })
         })
     }
 }
@@ -139,7 +187,11 @@ mod tests {
 
     #[test]
     fn all_forms_are_patterns() {
-        assert_eq!(PATTERNS.len(), FORMS.len());
+        assert!((0..FORMS.len()).all(|form| pattern(form).is_some()));
+    }
+
+    fn of(text: &str, is_symbol: impl Fn(&str) -> bool) -> Option<AimedQuestion> {
+        AimedQuestion::by_form(text).find(|asked| is_symbol(&asked.symbol))
     }
 
     #[test]
@@ -170,7 +222,7 @@ mod tests {
         ] {
             let known =
                 |name: &str| matches!(name, "Parser" | "max_tokens" | "Parser.next" | "parse_args" | "Parser::next");
-            let found = AimedQuestion::of(text, known);
+            let found = of(text, known);
             assert_eq!(found, Some(AimedQuestion { aim, symbol: symbol.to_owned() }), "{text}");
         }
         // Words that are names by chance.
@@ -179,10 +231,10 @@ mod tests {
             "where do the workers in a pool use pipeline for their jobs",
             "channel usage for pipeline messages",
         ] {
-            assert_eq!(AimedQuestion::of(text, |name| matches!(name, "segment" | "pipeline")), None, "{text}");
+            assert_eq!(of(text, |name| matches!(name, "segment" | "pipeline")), None, "{text}");
         }
         for text in ["how are retries counted", "parse_args", "where are settings read?", "what does it do", ""] {
-            assert_eq!(AimedQuestion::of(text, |name| name == "parse_args"), None, "{text}");
+            assert_eq!(of(text, |name| name == "parse_args"), None, "{text}");
         }
     }
 }

@@ -4,14 +4,14 @@ use std::{cell::RefCell, collections::HashMap};
 
 use serde::Serialize;
 use wb_code::structure::EdgeClass;
-use wb_core::suggest;
+use wb_core::{suggest, untrusted::clean};
 
 use super::{
     graph::{ProjectGraph, SymbolPlace},
     usages::{CalledSymbol, SymbolUsage},
     users::SymbolUser,
 };
-use crate::{Error, Result, answer::clean};
+use crate::{Error, Result};
 
 /// A question about a symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]

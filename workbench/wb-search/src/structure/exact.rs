@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 use wb_code::structure::{
-    EdgeClass, FileSymbols,
-    file::{BindingId, BindingKind, Reference, Value, ValueId},
+    EdgeClass,
+    file::{BindingId, Reference},
 };
 
-use super::{graph::ProjectGraph, usages::SymbolUsage};
+use super::{
+    graph::ProjectGraph,
+    usages::{FileUses, SymbolUsage},
+};
 
 impl ProjectGraph {
     /// Usages of definitions that an indexer knows, in all files that are as it saw them.
@@ -43,39 +46,13 @@ impl ProjectGraph {
     fn exact_usages_in(&self, file: usize, used: &HashMap<(u32, u32), (usize, BindingId)>) -> Vec<SymbolUsage> {
         let structured = &self.project.files()[file];
         let structure = &structured.structure;
-        let (symbols, callees) = (FileSymbols::of(structure), self.callees(file));
-        let bindings = structure.bindings.iter();
-        let imported: HashSet<ValueId> =
-            bindings.filter(|it| it.kind == BindingKind::Import).filter_map(|it| it.value).collect();
+        let file_uses = FileUses::of(structured, file);
         let usage = |reference: &Reference| {
             let of = *used.get(&(reference.span.start, reference.span.end))?;
-            let name = match structure.value(reference.value) {
-                Value::Name { name, .. } | Value::Member { name, .. } => name,
-                _ => &self.project.files()[of.0].structure.binding(of.1).name,
-            };
-            Some(SymbolUsage {
-                edge: EdgeClass::Exact,
-                path: structured.path.clone(),
-                line: reference.line,
-                within: symbols.path_of(reference.scope).join("."),
-                is_call: callees.contains(&reference.value),
-                name: name.clone(),
-                is_import: imported.contains(&reference.value),
-                file,
-                around: symbols.around(reference.scope),
-                of: Some(of),
-            })
+            let own_name = || self.project.files()[of.0].structure.binding(of.1).name.as_str();
+            let name = structure.name(reference.value).unwrap_or_else(own_name);
+            Some(file_uses.usage(reference, name, EdgeClass::Exact, Some(of)))
         };
         structure.references.iter().filter_map(usage).collect()
-    }
-
-    /// The values that are called in a file.
-    pub(super) fn callees(&self, file: usize) -> HashSet<ValueId> {
-        let structure = &self.project.files()[file].structure;
-        let callee = |value| match structure.value(value) {
-            Value::Call { callee, .. } => Some(*callee),
-            _ => None,
-        };
-        structure.calls.iter().filter_map(|call| callee(call.value)).collect()
     }
 }

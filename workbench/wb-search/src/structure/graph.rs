@@ -26,7 +26,7 @@ use super::{
 use crate::{
     Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result,
     files::{ProjectFile, language_and_role},
-    patterns::TrigramFinder,
+    patterns::trigrams,
 };
 
 /// Files with a name, above which it is not followed to those who use what uses it.
@@ -234,9 +234,9 @@ impl ProjectGraph {
     }
 
     /// Files of the index that may have a name, by its trigrams; `None` where it has too few letters for that.
-    fn indexed_with(&self, name: &str, finder: &mut TrigramFinder) -> Result<Option<HashSet<u32>>> {
+    fn indexed_with(&self, name: &str) -> Result<Option<HashSet<u32>>> {
         let mut among: Option<HashSet<u32>> = None;
-        for trigram in finder.of(name) {
+        for trigram in trigrams(name) {
             let files: HashSet<u32> = self.index.files_with(trigram)?.into_iter().collect();
             among = Some(match among {
                 Some(before) => &before & &files,
@@ -253,7 +253,7 @@ impl ProjectGraph {
 
     /// The number of files that may have a name.
     pub(super) fn n_files_with(&self, name: &str) -> Result<usize> {
-        let among = self.indexed_with(name, &mut TrigramFinder::new())?;
+        let among = self.indexed_with(name)?;
         Ok(among.map_or(self.project.files().len(), |files| files.len()))
     }
 
@@ -268,10 +268,14 @@ impl ProjectGraph {
     }
 
     /// The function or the class that lines stand in, the innermost; else what is defined at the first of them.
-    pub(super) fn innermost(&self, file: usize, items: &[CodeItem], first: u32, last: u32) -> Option<BindingId> {
+    pub(super) fn innermost(
+        &self,
+        file: usize,
+        symbols: &FileSymbols<'_>,
+        items: &[CodeItem],
+        [first, last]: [u32; 2],
+    ) -> Option<BindingId> {
         let structure = &self.project.files()[file].structure;
-        let symbols = FileSymbols::of(structure);
-        let all = || (0..structure.bindings.len() as u32).map(BindingId).filter(|id| symbols.is_symbol(*id));
         // Those inside of others come after them.
         let item = items.iter().rev().find(|item| item.lines[0] <= first && last <= item.lines[1]);
         let of_item = item.and_then(|item| {
@@ -279,17 +283,16 @@ impl ProjectGraph {
                 let binding = structure.binding(*id);
                 binding.name == item.name && (item.lines[0]..=item.lines[1]).contains(&binding.line)
             };
-            all().filter(is_it).min_by_key(|id| structure.binding(*id).line.abs_diff(item.code_line))
+            symbols.all().filter(is_it).min_by_key(|id| structure.binding(*id).line.abs_diff(item.code_line))
         });
-        of_item.or_else(|| all().find(|id| structure.binding(*id).line == first))
+        of_item.or_else(|| symbols.all().find(|id| structure.binding(*id).line == first))
     }
 
     /// Files that may have one of some names: by the trigrams of the index, and where that has changed all.
     pub(super) fn files_with(&self, names: &BTreeSet<&str>) -> Result<Vec<usize>> {
-        let mut finder = TrigramFinder::new();
         let mut among: Option<HashSet<u32>> = Some(HashSet::new());
         for name in names {
-            among = among.zip(self.indexed_with(name, &mut finder)?).map(|(among, of_name)| &among | &of_name);
+            among = among.zip(self.indexed_with(name)?).map(|(among, of_name)| &among | &of_name);
         }
         let may_have = |file: &usize| {
             let path = &self.project.files()[*file].path;
@@ -366,7 +369,7 @@ impl ProjectGraph {
         self.place_by(&FileSymbols::of(&self.project.files()[file].structure), file, binding)
     }
 
-    fn place_by(&self, symbols: &FileSymbols<'_>, file: usize, binding: BindingId) -> SymbolPlace {
+    pub(super) fn place_by(&self, symbols: &FileSymbols<'_>, file: usize, binding: BindingId) -> SymbolPlace {
         let StructuredFile { path, structure, .. } = &self.project.files()[file];
         let (own, name) = (structure.binding(binding), symbols.path(binding).join("."));
         SymbolPlace { path: path.clone(), line: own.line, name, kind: own.kind, file, binding }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 use wb_code::{
     Language, items,
-    structure::{EdgeClass, FileSymbols, file::BindingId},
+    structure::{FileSymbols, file::BindingId},
 };
 
 use super::{
@@ -77,16 +77,14 @@ impl ProjectGraph {
         let structure = &self.project.files()[file].structure;
         let symbols = FileSymbols::of(structure);
         let lines: Vec<&str> = text.lines().collect();
-        let all: Vec<BindingId> =
-            (0..structure.bindings.len() as u32).map(BindingId).filter(|id| symbols.is_symbol(*id)).collect();
         let items = items(text, self.project.files()[file].language).unwrap_or_default();
-        let innermost = |first: u32, last: u32| self.innermost(file, &items, first, last);
+        let innermost = |first: u32, last: u32| self.innermost(file, &symbols, &items, [first, last]);
         let mut found: BTreeSet<BindingId> = BTreeSet::new();
         for line in &changed.lines {
             if lines.get(*line as usize - 1).is_none_or(|line| line.trim().is_empty()) {
                 continue;
             }
-            let own: Vec<BindingId> = all.iter().copied().filter(|id| structure.binding(*id).line == *line).collect();
+            let own: Vec<BindingId> = symbols.all().filter(|id| structure.binding(*id).line == *line).collect();
             match own.is_empty() {
                 true => found.extend(innermost(*line, *line)),
                 false => found.extend(own),
@@ -95,7 +93,7 @@ impl ProjectGraph {
         for gap in &changed.gaps {
             found.extend(innermost(gap.saturating_sub(1), *gap));
         }
-        found.into_iter().map(|binding| self.place(file, binding)).collect()
+        found.into_iter().map(|binding| self.place_by(&symbols, file, binding)).collect()
     }
 
     /// Users of what a change touches, up to `depth` steps away, and of what it takes away: tests first, then the nearest.
@@ -115,20 +113,14 @@ impl ProjectGraph {
 
     /// Users of names that nothing defines.
     fn users_of_names(&self, names: &BTreeSet<&str>) -> Result<Vec<SymbolUser>> {
-        let mut users: BTreeMap<(SymbolPlace, String), BTreeSet<u32>> = BTreeMap::new();
+        let mut users: BTreeMap<(SymbolPlace, String), SymbolUser> = BTreeMap::new();
         for usage in self.usages_of(names, &HashSet::new())? {
-            let symbol = self.around(usage.file, usage.around);
-            users.entry((symbol, usage.name)).or_default().insert(usage.line);
+            let user = self.user(&usage, 1, &usage.name);
+            users.entry((user.symbol.clone(), usage.name)).or_insert(user).lines.push(usage.line);
         }
-        let user = |((symbol, through), lines): ((SymbolPlace, String), BTreeSet<u32>)| SymbolUser {
-            is_test: self.is_test(&symbol),
-            symbol,
-            edge: EdgeClass::NameOnly,
-            lines: lines.into_iter().collect(),
-            depth: 1,
-            through,
-        };
-        Ok(users.into_iter().map(user).collect())
+        let mut found: Vec<SymbolUser> = users.into_values().collect();
+        found.iter_mut().for_each(|user| user.lines.dedup());
+        Ok(found)
     }
 }
 

@@ -8,16 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rayon::prelude::*;
 use serde::Serialize;
-use wb_code::structure::{
-    FileStructure, FileSymbols,
-    file::{BindingId, BindingKind, Value},
-};
+use wb_code::structure::{FileStructure, FileSymbols, file::BindingKind};
 
 use super::{
     asked::{GraphAnswer, SymbolQuestion},
     graph::ProjectGraph,
     outline::{OutlineItem, outline_of},
-    page_rank::{WeightedEdge, page_rank},
+    page_rank::{WeightedEdge, leaving, page_rank},
 };
 use crate::{FileRole, Result, answer::CHARS};
 
@@ -55,15 +52,13 @@ struct FileNames {
 impl FileNames {
     fn of(structure: &FileStructure) -> Self {
         let symbols = FileSymbols::of(structure);
-        let bindings = structure.bindings.iter().zip(0..);
         let defines = |kind| matches!(kind, BindingKind::Function | BindingKind::Class | BindingKind::Variable);
-        let defined = bindings
-            .filter(|(binding, at)| defines(binding.kind) && symbols.is_symbol(BindingId(*at)))
-            .map(|(binding, _)| binding.name.clone());
+        let defined = symbols.all().map(|id| structure.binding(id)).filter(|binding| defines(binding.kind));
+        let defined = defined.map(|binding| binding.name.clone());
         let mut used = BTreeMap::new();
         for reference in &structure.references {
-            if let Value::Name { name, .. } | Value::Member { name, .. } = structure.value(reference.value) {
-                *used.entry(name.clone()).or_default() += 1;
+            if let Some(name) = structure.name(reference.value) {
+                *used.entry(name.to_owned()).or_default() += 1;
             }
         }
         Self { defined: defined.collect(), used }
@@ -182,8 +177,7 @@ impl ProjectGraph {
             }
         }
         let ranks = page_rank(&restart, &edges);
-        let mut leaving = vec![0.0; files.len()];
-        edges.iter().for_each(|(from, _, weight)| leaving[*from as usize] += weight);
+        let leaving = leaving(files.len(), &edges);
         let mut of_names: BTreeMap<(usize, &str), f64> = BTreeMap::new();
         // What nobody else uses comes last, by the rank of its file.
         for (file, of_file) in names.iter().enumerate() {

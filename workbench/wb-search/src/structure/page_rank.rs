@@ -19,8 +19,7 @@ pub(super) fn page_rank(restart: &[f64], edges: &[WeightedEdge]) -> Vec<f64> {
     let total: f64 = restart.iter().sum();
     let restart: Vec<f64> =
         restart.iter().map(|weight| if total > 0.0 { weight / total } else { 1.0 / n as f64 }).collect();
-    let mut leaving = vec![0.0; n];
-    edges.iter().for_each(|(from, _, weight)| leaving[*from as usize] += weight);
+    let leaving = leaving(n, edges);
     let mut rank = vec![1.0 / n as f64; n];
     for _ in 0..ROUNDS {
         let stuck: f64 = (0..n).filter(|node| leaving[*node] == 0.0).map(|node| rank[node]).sum();
@@ -36,6 +35,13 @@ pub(super) fn page_rank(restart: &[f64], edges: &[WeightedEdge]) -> Vec<f64> {
         }
     }
     rank
+}
+
+/// Sum of the weights of each node's edges.
+pub(super) fn leaving(n: usize, edges: &[WeightedEdge]) -> Vec<f64> {
+    let mut leaving = vec![0.0; n];
+    edges.iter().for_each(|(from, _, weight)| leaving[*from as usize] += weight);
+    leaving
 }
 
 #[cfg(test)]

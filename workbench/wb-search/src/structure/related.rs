@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wb_code::items;
-use wb_code::structure::{
-    EdgeClass, FileSymbols,
-    file::{BindingId, BindingKind},
-};
+use wb_code::structure::{EdgeClass, FileSymbols, file::BindingKind};
 
 use super::{
     asked::{FilePlace, GraphAnswer, SymbolQuestion},
@@ -88,7 +85,9 @@ impl ProjectGraph {
         let file = self.file_named(path)?;
         let text = self.text(path);
         let items = items(&text, self.project.files()[file].language).unwrap_or_default();
-        self.whole(self.innermost(file, &items, line, line).map(|binding| self.place(file, binding)))
+        let symbols = FileSymbols::of(&self.project.files()[file].structure);
+        let binding = self.innermost(file, &symbols, &items, [line; 2]);
+        self.whole(binding.map(|binding| self.place_by(&symbols, file, binding)))
     }
 
     /// Definitions that belong with one, the nearest first.
@@ -115,14 +114,14 @@ impl ProjectGraph {
         let structure = &self.project.files()[symbol.file].structure;
         let symbols = FileSymbols::of(structure);
         let own_path = symbols.path(symbol.binding);
-        for binding in (0..structure.bindings.len() as u32).map(BindingId).filter(|id| symbols.is_symbol(*id)) {
+        for binding in symbols.all() {
             if !matches!(structure.binding(binding).kind, BindingKind::Function | BindingKind::Class) {
                 continue;
             }
             let path = symbols.path(binding);
             let is_sibling = own_path.len() > 1 && path[..path.len() - 1] == own_path[..own_path.len() - 1];
             let relation = if is_sibling { Relation::Sibling } else { Relation::Neighbour };
-            let place = self.place(symbol.file, binding);
+            let place = self.place_by(&symbols, symbol.file, binding);
             let far = place.line.abs_diff(symbol.line) as f32;
             add(place, relation, 1.0 / (1.0 + far / 50.0));
         }
@@ -134,8 +133,8 @@ impl ProjectGraph {
         let alike = self.index().search(&SearchQuestion::new(&text), weights, ALIKE)?;
         for (rank, unit) in alike.iter().enumerate() {
             let Some(file) = self.project.file_at(&unit.path) else { continue };
-            if let Some(binding) = self.first_in(file, unit.lines) {
-                add(self.place(file, binding), Relation::Alike, 1.0 / (1.0 + rank as f32 / 5.0));
+            if let Some(place) = self.first_in(file, unit.lines) {
+                add(place, Relation::Alike, 1.0 / (1.0 + rank as f32 / 5.0));
             }
         }
         let mut all: Vec<RelatedSymbol> = found
@@ -178,15 +177,16 @@ impl ProjectGraph {
     }
 
     /// The first function or class that is defined within some lines.
-    fn first_in(&self, file: usize, [first, last]: [u32; 2]) -> Option<BindingId> {
+    fn first_in(&self, file: usize, [first, last]: [u32; 2]) -> Option<SymbolPlace> {
         let structure = &self.project.files()[file].structure;
         let symbols = FileSymbols::of(structure);
-        let all = (0..structure.bindings.len() as u32).map(BindingId).filter(|id| {
+        let all = symbols.all().filter(|id| {
             let binding = structure.binding(*id);
             let defines = matches!(binding.kind, BindingKind::Function | BindingKind::Class);
-            defines && (first..=last).contains(&binding.line) && symbols.is_symbol(*id)
+            defines && (first..=last).contains(&binding.line)
         });
-        all.min_by_key(|id| structure.binding(*id).line)
+        let binding = all.min_by_key(|id| structure.binding(*id).line)?;
+        Some(self.place_by(&symbols, file, binding))
     }
 }
 

@@ -12,34 +12,37 @@ use crate::{AnswerRequest, FileRole, RankingWeights, Result};
 impl AnswerRequest {
     /// True where a question may be about a symbol, by its form: [`ProjectGraph::route`] says more.
     pub fn may_be_aimed(&self) -> bool {
-        self.parted.has_words() && AimedQuestion::of(self.question.text(), |_| true).is_some()
+        self.parted.has_words() && AimedQuestion::by_form(self.question.text()).next().is_some()
     }
 }
 
 impl ProjectGraph {
     /// Gives a question about a symbol of the project the units that its structure has for it.
     pub fn route(&self, request: &mut AnswerRequest, weights: &RankingWeights) -> Result<()> {
-        if let Some(asked) = self.aim_of(request.question.text())?.filter(|_| request.parted.has_words()) {
-            request.routed = Some((asked.aim, self.units_for(&asked, weights)?));
+        if request.parted.has_words() {
+            request.routed = self.units_for(request.question.text(), weights)?;
         }
         Ok(())
     }
 
-    /// The aim of a question, where it names a symbol that the project defines.
-    pub fn aim_of(&self, text: &str) -> Result<Option<AimedQuestion>> {
-        let is_symbol = |name: &str| self.definitions(name).is_ok_and(|found| !found.is_empty());
-        self.whole(AimedQuestion::of(text, is_symbol))
+    /// The aim of a question about a symbol that the project defines, and the units that the graph has for it, the likeliest
+    /// first: where the symbol is defined, who uses it, what is like it, or what belongs with it.
+    pub fn units_for(&self, text: &str, weights: &RankingWeights) -> Result<Option<(QuestionAim, Vec<usize>)>> {
+        for asked in AimedQuestion::by_form(text) {
+            let symbols = self.definitions(&asked.symbol)?;
+            if !symbols.is_empty() {
+                return Ok(Some((asked.aim, self.units_of(asked.aim, &symbols, weights)?)));
+            }
+        }
+        Ok(None)
     }
 
-    /// Units that the graph has for a question, the likeliest first: where the symbol is defined, who uses it, what is like
-    /// it, or what belongs with it.
-    pub fn units_for(&self, asked: &AimedQuestion, weights: &RankingWeights) -> Result<Vec<usize>> {
-        let symbols = self.definitions(&asked.symbol)?;
-        let places: Vec<(String, u32)> = match asked.aim {
+    fn units_of(&self, aim: QuestionAim, symbols: &[SymbolPlace], weights: &RankingWeights) -> Result<Vec<usize>> {
+        let places: Vec<(String, u32)> = match aim {
             QuestionAim::Definition | QuestionAim::Implementation => symbols.iter().map(place).collect(),
             QuestionAim::Usage => {
                 let (imports, usages): (Vec<_>, Vec<_>) =
-                    self.usages(&symbols)?.into_iter().partition(|usage| usage.is_import);
+                    self.usages(symbols)?.into_iter().partition(|usage| usage.is_import);
                 let (tests, work): (Vec<_>, Vec<_>) =
                     usages.into_iter().partition(|usage| self.role_of(&usage.path) == Some(FileRole::Test));
                 work.into_iter().chain(tests).chain(imports).map(|usage| (usage.path, usage.line)).collect()

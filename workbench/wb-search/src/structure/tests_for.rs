@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
-use wb_code::structure::{EdgeClass, FileSymbols, file::BindingId};
+use wb_code::structure::{EdgeClass, FileSymbols};
 
 use super::{
     asked::{GraphAnswer, SymbolQuestion},
@@ -33,9 +33,8 @@ impl ProjectGraph {
         let Some(file) = self.project.file_at(path) else { return Vec::new() };
         let structure = &self.project.files()[file].structure;
         let symbols = FileSymbols::of(structure);
-        let all = (0..structure.bindings.len() as u32).map(BindingId);
-        let is_top = |id: &BindingId| symbols.is_symbol(*id) && symbols.path(*id).len() == 1;
-        all.filter(is_top).map(|binding| self.place(file, binding)).collect()
+        let top = symbols.all().filter(|binding| symbols.path(*binding).len() == 1);
+        top.map(|binding| self.place_by(&symbols, file, binding)).collect()
     }
 
     /// Tests that reach symbols, or are named after them or their files, the likeliest first: by how much of the names they
@@ -44,13 +43,13 @@ impl ProjectGraph {
         let files: BTreeSet<&str> = symbols.iter().map(|symbol| symbol.path.as_str()).collect();
         let names: BTreeSet<&str> = symbols.iter().map(SymbolPlace::own_name).collect();
         let likeness = |test: &str| files.iter().map(|file| likeness(test, file)).fold(0.0, f32::max);
+        let near = |test: &str| files.iter().map(|file| folders_in_common(file, test)).fold(0.0, f32::max);
         let mut found: Vec<(f32, ReachingTest)> = Vec::new();
         for user in self.users(symbols, STEPS, Followed::Usages)?.into_iter().filter(|user| user.is_test) {
             let has_name = names.iter().any(|name| is_in(&user.symbol.name, name));
             let alike = likeness(&user.symbol.path).max(if has_name { 1.0 } else { 0.0 });
             let is_known = if user.edge == EdgeClass::NameOnly { 0.3 } else { 1.0 };
-            let near = files.iter().map(|file| folders_in_common(file, &user.symbol.path)).fold(0.0, f32::max);
-            let score = 2.0 * alike + is_known / user.depth as f32 + 0.5 * near;
+            let score = 2.0 * alike + is_known / user.depth as f32 + 0.5 * near(&user.symbol.path);
             found.push((score, ReachingTest { user, is_named_after: alike == 1.0 }));
         }
         let known: BTreeSet<String> = found.iter().map(|(_, test)| test.user.symbol.path.clone()).collect();
@@ -60,8 +59,8 @@ impl ProjectGraph {
             if alike >= ALIKE {
                 let (edge, lines, through) = (EdgeClass::NameOnly, Vec::new(), String::new());
                 let user = SymbolUser { symbol: self.top_of(file), edge, lines, depth: 1, through, is_test: true };
-                let near = files.iter().map(|path| folders_in_common(path, &structured.path)).fold(0.0, f32::max);
-                found.push((2.0 * alike + 0.5 * near, ReachingTest { user, is_named_after: alike == 1.0 }));
+                let score = 2.0 * alike + 0.5 * near(&structured.path);
+                found.push((score, ReachingTest { user, is_named_after: alike == 1.0 }));
             }
         }
         let mut of_file: HashMap<String, f32> = HashMap::new();
@@ -115,7 +114,10 @@ impl SymbolQuestion {
     pub fn tests(&self, graph: &ProjectGraph) -> Result<GraphAnswer<ReachingTest>> {
         let of_file = graph.symbols_of(&self.symbol);
         let (symbols, told) = match of_file.is_empty() {
-            true => (self.symbols(graph)?, self.symbols(graph)?),
+            true => {
+                let symbols = self.symbols(graph)?;
+                (symbols.clone(), symbols)
+            }
             false => (of_file, Vec::new()),
         };
         let found = graph.tests_for(&symbols)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rayon::prelude::*;
 use serde::Serialize;
 use wb_code::structure::{
-    Definition, DefinitionStep, EdgeClass, FileSymbols, Solver,
+    Definition, DefinitionStep, EdgeClass, FileSymbols, Solver, StructuredFile,
     file::{BindingId, BindingKind, Reference, Value, ValueId},
 };
 
@@ -39,6 +39,59 @@ pub struct SymbolUsage {
     /// The definition that it uses; none where its name alone is the same.
     #[serde(skip)]
     pub(super) of: Option<(usize, BindingId)>,
+}
+
+/// A file whose names are told as usages.
+pub(super) struct FileUses<'g> {
+    structured: &'g StructuredFile,
+    file: usize,
+    symbols: FileSymbols<'g>,
+    /// Values that are called.
+    called: HashSet<ValueId>,
+    /// Values of imports.
+    imported: HashSet<ValueId>,
+}
+
+impl<'g> FileUses<'g> {
+    /// A file of the graph by its position.
+    pub fn of(structured: &'g StructuredFile, file: usize) -> Self {
+        let structure = &structured.structure;
+        let callee = |value| match structure.value(value) {
+            Value::Call { callee, .. } => Some(*callee),
+            _ => None,
+        };
+        let called = structure.calls.iter().filter_map(|call| callee(call.value)).collect();
+        let imports = structure.bindings.iter().filter(|it| it.kind == BindingKind::Import);
+        let imported = imports.filter_map(|it| it.value).collect();
+        Self { structured, file, symbols: FileSymbols::of(structure), called, imported }
+    }
+
+    /// True where the name is called.
+    pub fn is_call(&self, reference: &Reference) -> bool {
+        self.called.contains(&reference.value)
+    }
+
+    /// The usage that a name is, of a definition where that is known.
+    pub fn usage(
+        &self,
+        reference: &Reference,
+        name: &str,
+        edge: EdgeClass,
+        of: Option<(usize, BindingId)>,
+    ) -> SymbolUsage {
+        SymbolUsage {
+            edge,
+            path: self.structured.path.clone(),
+            line: reference.line,
+            within: self.symbols.path_of(reference.scope).join("."),
+            is_call: self.is_call(reference),
+            name: name.to_owned(),
+            is_import: self.imported.contains(&reference.value),
+            file: self.file,
+            around: self.symbols.around(reference.scope),
+            of,
+        }
+    }
 }
 
 /// A function that a function calls.
@@ -87,25 +140,18 @@ impl ProjectGraph {
     ) -> Vec<SymbolUsage> {
         let structured = &self.project.files()[file];
         let structure = &structured.structure;
-        let symbols = FileSymbols::of(structure);
-        let named = |value: ValueId| match structure.value(value) {
-            Value::Name { name, .. } | Value::Member { name, .. } => Some(name.as_str()),
-            _ => None,
-        };
-        let mut imported: HashSet<ValueId> = HashSet::new();
+        let file_uses = FileUses::of(structured, file);
         // Names that the file itself gives to what it imports.
         let mut renamed: BTreeSet<&str> = BTreeSet::new();
         for binding in structure.bindings.iter().filter(|it| it.kind == BindingKind::Import) {
-            imported.extend(binding.value);
-            if binding.value.and_then(named).is_some_and(|name| names.contains(name)) {
+            if binding.value.and_then(|value| structure.name(value)).is_some_and(|name| names.contains(name)) {
                 renamed.insert(&binding.name);
             }
         }
-        let callees = self.callees(file);
         let exact = self.project.exact();
         let mut found = Vec::new();
         for reference in &structure.references {
-            let Some(name) = named(reference.value) else { continue };
+            let Some(name) = structure.name(reference.value) else { continue };
             let is_named = names.contains(name);
             if !is_named && !renamed.contains(name) {
                 continue;
@@ -116,7 +162,7 @@ impl ProjectGraph {
             }
             let definitions = solver.definitions(file, reference.value);
             // What a variable was made of may be called by its name, but is another thing than the variable.
-            let is_call = callees.contains(&reference.value);
+            let is_call = file_uses.is_call(reference);
             let is_wanted = |it: &&Definition| {
                 wanted.contains(&(it.file, it.binding)) && (is_call || it.step != DefinitionStep::Further)
             };
@@ -125,18 +171,7 @@ impl ProjectGraph {
                 None if definitions.is_empty() && is_named => (EdgeClass::NameOnly, None),
                 None => continue,
             };
-            found.push(SymbolUsage {
-                edge,
-                path: structured.path.clone(),
-                line: reference.line,
-                within: symbols.path_of(reference.scope).join("."),
-                is_call,
-                name: name.to_owned(),
-                is_import: imported.contains(&reference.value),
-                file,
-                around: symbols.around(reference.scope),
-                of,
-            });
+            found.push(file_uses.usage(reference, name, edge, of));
         }
         found
     }
@@ -162,10 +197,7 @@ impl ProjectGraph {
                 around = scope.and_then(|scope| symbols.function_around(scope));
             }
             let Value::Call { callee, .. } = structure.value(call.value) else { continue };
-            let name = match structure.value(*callee) {
-                Value::Name { name, .. } | Value::Member { name, .. } => name.clone(),
-                _ => continue,
-            };
+            let Some(name) = structure.name(*callee).map(str::to_owned) else { continue };
             if is_within {
                 let definitions = match references.get(callee) {
                     Some(reference) => solver.definitions_of(file, reference),

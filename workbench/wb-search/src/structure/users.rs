@@ -11,7 +11,10 @@ use wb_code::{
     },
 };
 
-use super::graph::{ProjectGraph, SymbolPlace};
+use super::{
+    graph::{ProjectGraph, SymbolPlace},
+    usages::SymbolUsage,
+};
 use crate::{FileRole, Result};
 
 /// A function or a class that uses another, with the lines at which it does.
@@ -52,19 +55,17 @@ impl ProjectGraph {
         let mut all: Vec<SymbolUser> = Vec::new();
         let mut seen: HashSet<SymbolPlace> = symbols.iter().cloned().collect();
         let mut now = symbols.to_vec();
-        for depth in 1..=depth {
-            let found = self.users_of(&now, depth, followed)?;
+        for step in 1..=depth {
+            let found = self.users_of(&now, step, followed)?;
             let found: Vec<SymbolUser> = found.into_iter().filter(|user| seen.insert(user.symbol.clone())).collect();
+            now.clear();
             // What is found by its name alone leads further from name to name, and to nowhere.
             let is_known = |user: &&SymbolUser| user.edge < EdgeClass::NameOnly && !user.symbol.name.is_empty();
-            now = found.iter().filter(is_known).map(|user| user.symbol.clone()).collect();
-            let mut followed: Vec<SymbolPlace> = Vec::with_capacity(now.len());
-            for symbol in now {
+            for SymbolUser { symbol, .. } in found.iter().filter(is_known).filter(|_| step < depth) {
                 if !self.is_everywhere(symbol.own_name())? {
-                    followed.push(symbol);
+                    now.push(symbol.clone());
                 }
             }
-            now = followed;
             all.extend(found);
             if now.is_empty() {
                 break;
@@ -83,30 +84,29 @@ impl ProjectGraph {
         let mut users: BTreeMap<(usize, Option<BindingId>), SymbolUser> = BTreeMap::new();
         for usage in self.usages(symbols)?.into_iter().filter(|usage| is_followed(usage.is_call, usage.is_import)) {
             let through = usage.of.and_then(|of| names.get(&of)).map_or("", |name| *name);
-            let user = users.entry((usage.file, usage.around)).or_insert_with(|| {
-                let symbol = self.around(usage.file, usage.around);
-                let (is_test, edge, lines) = (self.is_test(&symbol), usage.edge, Vec::new());
-                SymbolUser { symbol, edge, lines, depth, through: through.to_owned(), is_test }
-            });
+            let user = users.entry((usage.file, usage.around)).or_insert_with(|| self.user(&usage, depth, through));
             if usage.edge < user.edge {
                 (user.edge, user.through) = (usage.edge, through.to_owned());
             }
-            if !user.lines.contains(&usage.line) {
-                user.lines.push(usage.line);
-            }
+            user.lines.push(usage.line);
         }
         let mut found: Vec<SymbolUser> = users.into_values().collect();
-        found.iter_mut().for_each(|user| user.lines.sort_unstable());
+        found.iter_mut().for_each(|user| {
+            user.lines.sort_unstable();
+            user.lines.dedup();
+        });
         found.sort_by(|one, other| (one.edge, &one.symbol).cmp(&(other.edge, &other.symbol)));
         Ok(found)
     }
 
-    /// The definition of what is around a usage; the file, where there is none.
-    pub(super) fn around(&self, file: usize, around: Option<BindingId>) -> SymbolPlace {
-        match around {
-            Some(binding) => self.place(file, binding),
-            None => self.top_of(file),
-        }
+    /// The user at a usage, without its lines: the definition around it; the file, where there is none.
+    pub(super) fn user(&self, usage: &SymbolUsage, depth: usize, through: &str) -> SymbolUser {
+        let symbol = match usage.around {
+            Some(binding) => self.place(usage.file, binding),
+            None => self.top_of(usage.file),
+        };
+        let (is_test, edge, lines) = (self.is_test(&symbol), usage.edge, Vec::new());
+        SymbolUser { symbol, edge, lines, depth, through: through.to_owned(), is_test }
     }
 
     /// A file as a whole.

@@ -268,13 +268,20 @@ impl FileStructure {
         names
     }
 
+    /// The name of a value that is written as one, or as a member.
+    pub fn name(&self, value: ValueId) -> Option<&str> {
+        match self.value(value) {
+            Value::Name { name, .. } | Value::Member { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
     /// The last name of a type as it is written.
     pub fn last_name(&self, value: ValueId) -> Option<&str> {
         match self.value(value) {
-            Value::Name { name, .. } | Value::Member { name, .. } => Some(name),
             // What a type is applied to stands behind it.
             Value::Applied { of, .. } if *of < value => self.last_name(*of),
-            _ => None,
+            _ => self.name(value),
         }
     }
 

@@ -64,40 +64,47 @@ impl Lowering<'_, '_> {
     }
 
     fn struct_item(&mut self, node: Node<'_>, place: Place, derived: Vec<ValueId>) {
-        let value = self.builder.opaque();
-        let named = self.named(node, place);
-        let mut inner = self.class_place(place, value);
-        inner.own = Some(Own { value: named, named, nearest: None });
-        let first = self.generics.len();
-        let parameters = self.generics(node, inner);
         let body = field(node, "body");
-        if let Some(body) = body {
-            self.fields(body, inner);
-        }
-        self.generics.truncate(first);
-        self.builder.set(value, Value::Class(ClassValue { scope: Some(inner.items), parameters, bases: derived }));
         // The constructor of a struct without names for its fields is a value.
         let has_names = body.is_some_and(|body| body.kind() == "field_declaration_list");
-        self.define(node, place, BindingKind::Class, value, if has_names { TYPE } else { BOTH });
+        self.data_type(node, place, derived, if has_names { TYPE } else { BOTH }, |rust, inner, _| {
+            if let Some(body) = body {
+                rust.fields(body, inner);
+            }
+        });
     }
 
     fn enum_item(&mut self, node: Node<'_>, place: Place, derived: Vec<ValueId>) {
+        self.data_type(node, place, derived, TYPE, |rust, inner, value| {
+            for variant in field(node, "body").map(children).unwrap_or_default() {
+                if variant.kind() == "attribute_item" {
+                    rust.attribute(variant, inner);
+                } else {
+                    rust.variant(variant, inner, value);
+                }
+            }
+        });
+    }
+
+    /// A struct or an enum, whose fields or variants `members` puts into its place.
+    fn data_type(
+        &mut self,
+        node: Node<'_>,
+        place: Place,
+        derived: Vec<ValueId>,
+        space: NameSpace,
+        members: impl FnOnce(&mut Self, Place, ValueId),
+    ) {
         let value = self.builder.opaque();
         let named = self.named(node, place);
         let mut inner = self.class_place(place, value);
         inner.own = Some(Own { value: named, named, nearest: None });
         let first = self.generics.len();
         let parameters = self.generics(node, inner);
-        for variant in field(node, "body").map(children).unwrap_or_default() {
-            if variant.kind() == "attribute_item" {
-                self.attribute(variant, inner);
-            } else {
-                self.variant(variant, inner, value);
-            }
-        }
+        members(self, inner, value);
         self.generics.truncate(first);
         self.builder.set(value, Value::Class(ClassValue { scope: Some(inner.items), parameters, bases: derived }));
-        self.define(node, place, BindingKind::Class, value, TYPE);
+        self.define(node, place, BindingKind::Class, value, space);
     }
 
     /// A variant is a class below its enum.
