@@ -226,3 +226,18 @@ fn a_definition_says_whether_it_is_the_name_s_own() {
     assert_eq!(steps("d.ts", 1), [(Own, "c.ts", 1)]);
     assert_eq!(steps("d.ts", 4), [(Import, "d.ts", 1), (Own, "c.ts", 1)]);
 }
+
+/// Sets are cut where they are large, and what is left of one is the same each time.
+#[test]
+fn the_same_is_found_each_time() {
+    let mut text = String::from("const table = {};\n");
+    for at in 0..40 {
+        text += &format!("function f{at}() {{}}\ntable.key{at} = f{at};\n");
+    }
+    text += "function run(key) { table[key](); }\n";
+    let first = edges(&[("main.js", &text)]);
+    assert_eq!(first.len(), 32, "{first:?}");
+    for _ in 0..5 {
+        assert_eq!(edges(&[("main.js", &text)]), first);
+    }
+}

@@ -12,6 +12,9 @@ use wb_code::structure::{
 use super::graph::{ProjectGraph, SymbolPlace};
 use crate::Result;
 
+/// Files that are asked by one solver.
+const TOGETHER: usize = 8;
+
 /// A place that uses a definition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SymbolUsage {
@@ -121,11 +124,13 @@ impl ProjectGraph {
         wanted: &HashSet<(usize, BindingId)>,
     ) -> Result<Vec<SymbolUsage>> {
         let files = self.files_with(names)?;
-        let of_file = |solver: &mut Solver<'_>, file: usize| self.usages_in(solver, file, names, wanted);
-        let found: Vec<Vec<SymbolUsage>> =
-            files.into_par_iter().map_init(|| Solver::new(&self.project), of_file).collect();
+        // Where a search gives up depends on what its solver knows: each has the same files, whatever the number of threads.
+        let of_files = |files: &[usize]| -> Vec<SymbolUsage> {
+            let mut solver = Solver::new(&self.project);
+            files.iter().flat_map(|file| self.usages_in(&mut solver, *file, names, wanted)).collect()
+        };
         let mut all = self.exact_usages(wanted);
-        all.extend(found.into_iter().flatten());
+        all.par_extend(files.par_chunks(TOGETHER).flat_map_iter(of_files));
         all.sort();
         all.dedup();
         self.whole(all)

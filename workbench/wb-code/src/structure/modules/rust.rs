@@ -47,12 +47,12 @@ impl Crates {
             }
         }
         crates.read(settings, by_path);
-        for (path, at) in by_path {
-            if let Some(root) = path.strip_suffix("/src/lib.rs")
+        for (at, file) in files.iter().enumerate() {
+            if let Some(root) = file.path.strip_suffix("/src/lib.rs")
                 && !settings.contains_key(&format!("{root}/Cargo.toml"))
             {
                 let name = root.rsplit('/').next().unwrap_or(root);
-                crates.library(name, root, *at);
+                crates.library(name, root, at);
             }
         }
         crates

@@ -21,7 +21,7 @@ mod tables;
 mod things;
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     rc::Rc,
 };
 
@@ -108,7 +108,8 @@ enum Question {
 #[derive(Debug, Default)]
 struct Answer {
     set: Vec<u32>,
-    readers: HashSet<Question>,
+    /// In the order in which they came: where a set is full, that decides what is in it.
+    readers: IndexSet<Question>,
     is_queued: bool,
 }
 

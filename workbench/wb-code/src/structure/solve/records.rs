@@ -131,7 +131,7 @@ impl Solver<'_> {
             let by_name = &tables.writes;
             let named: Vec<usize> = match key {
                 Some(key) => [key, ""].iter().filter_map(|name| by_name.get(*name)).flatten().copied().collect(),
-                None => by_name.values().flatten().copied().collect(),
+                None => (0..self.structure(file).writes.len()).collect(),
             };
             for at in named {
                 let write = &self.structure(file).writes[at];
