@@ -108,7 +108,7 @@ enum Question {
 #[derive(Debug, Default)]
 struct Answer {
     set: Vec<u32>,
-    /// In the order in which they came: where a set is full, that decides what is in it.
+    /// Questions that read it, in the order in which they came: where a set is full, that decides what is in it.
     readers: IndexSet<Question>,
     is_queued: bool,
 }
