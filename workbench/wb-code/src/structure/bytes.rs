@@ -54,17 +54,18 @@ impl FileStructure {
             }
             Value::Applied { of, arguments } => value(*of) && arguments.iter().all(|id| value(*id)),
             Value::TypeAlias { parameters: all, of } => parameters(all) && value(*of),
-            Value::Function(FunctionValue {
-                scope: own,
-                parameters: all,
-                receiver,
-                class,
-                returns,
-                declared,
-                type_parameters,
-                given_to,
-                ..
-            }) => {
+            Value::Function(function) => {
+                let FunctionValue {
+                    scope: own,
+                    parameters: all,
+                    receiver,
+                    class,
+                    returns,
+                    declared,
+                    type_parameters,
+                    given_to,
+                    ..
+                } = function.as_ref();
                 own.is_none_or(scope)
                     && parameters(all)
                     && parameters(type_parameters)

@@ -29,6 +29,17 @@ impl LazyStructure {
     pub fn from_source(source: Arc<dyn StructureSource>, number: usize) -> Self {
         Self { made: OnceLock::new(), from: Some((source, number)) }
     }
+
+    /// True where it is there.
+    pub fn is_made(&self) -> bool {
+        self.made.get().is_some()
+    }
+
+    /// Takes what its source would give, from whoever has it at hand.
+    pub fn take(&self, structure: FileStructure) {
+        // Where another was faster, it has the same.
+        _ = self.made.set(structure);
+    }
 }
 
 impl From<FileStructure> for LazyStructure {

@@ -18,6 +18,7 @@ pub mod sets;
 mod solve;
 mod standard;
 mod symbols;
+mod tables;
 #[cfg(test)]
 mod tests;
 

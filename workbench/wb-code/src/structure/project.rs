@@ -12,6 +12,7 @@ use super::{
     lower::lower,
     modules::{Modules, Package},
     standard,
+    tables::ProjectTables,
 };
 use crate::Language;
 
@@ -55,6 +56,7 @@ pub struct Project {
     globals: HashMap<String, Vec<(usize, BindingId)>>,
     /// Names whose meaning is known for sure.
     exact: Arc<ExactNames>,
+    tables: ProjectTables,
 }
 
 impl Project {
@@ -94,7 +96,8 @@ impl Project {
                 globals.entry(name.clone()).or_default().push((at, *binding));
             }
         }
-        Self { files, own, by_path, modules, globals, exact: Arc::default() }
+        let tables = ProjectTables::new(files.len(), modules.n_packages());
+        Self { files, own, by_path, modules, globals, exact: Arc::default(), tables }
     }
 
     /// The project with names whose meaning is known for sure; its structures have to be complete with them.
@@ -116,6 +119,11 @@ impl Project {
     /// A file by its position, be it one of those that declare what a language has built in.
     pub(super) fn at(&self, file: usize) -> &StructuredFile {
         &self.files[file]
+    }
+
+    /// Tables that are looked up again and again.
+    pub(super) fn tables(&self) -> &ProjectTables {
+        &self.tables
     }
 
     /// The files together with those that declare what a language has built in.

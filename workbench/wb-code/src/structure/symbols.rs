@@ -1,6 +1,6 @@
 //! The names of a file's definitions with what they are inside of.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::file::{Binding, BindingId, BindingKind, FileStructure, ScopeId, ScopeKind, Value, ValueId};
 
@@ -9,21 +9,25 @@ use super::file::{Binding, BindingId, BindingKind, FileStructure, ScopeId, Scope
 pub struct FileSymbols<'s> {
     structure: &'s FileStructure,
     /// Scope of each binding that has one.
-    scopes: HashMap<BindingId, ScopeId>,
+    scopes: Vec<Option<ScopeId>>,
     /// Definition of each function and class.
-    owners: HashMap<ValueId, BindingId>,
+    owners: FxHashMap<ValueId, BindingId>,
     /// Names of classes by the owners of what extends them.
-    extended: HashMap<ValueId, &'s str>,
+    extended: FxHashMap<ValueId, &'s str>,
 }
 
 impl<'s> FileSymbols<'s> {
     /// The definitions of a structure.
     pub fn of(structure: &'s FileStructure) -> Self {
-        let mut scopes = HashMap::new();
+        let mut scopes = vec![None; structure.bindings.len()];
         for (scope, at) in structure.scopes.iter().zip(0..) {
-            scope.names.iter().for_each(|(_, binding)| _ = scopes.entry(*binding).or_insert(ScopeId(at)));
+            for (_, binding) in &scope.names {
+                if let Some(place) = scopes.get_mut(binding.0 as usize) {
+                    _ = place.get_or_insert(ScopeId(at));
+                }
+            }
         }
-        let mut owners = HashMap::new();
+        let mut owners = FxHashMap::default();
         let defines = |binding: &Binding| {
             matches!(
                 binding.kind,
@@ -43,6 +47,10 @@ impl<'s> FileSymbols<'s> {
             Some((structure.scope(extension.scope).owner?, structure.last_name(extension.of)?))
         });
         Self { structure, scopes, owners, extended: extended.collect() }
+    }
+
+    fn scope_of(&self, binding: BindingId) -> Option<ScopeId> {
+        self.scopes.get(binding.0 as usize).copied().flatten()
     }
 
     /// The definition of a function or a class by its value.
@@ -101,7 +109,7 @@ impl<'s> FileSymbols<'s> {
 
     /// The name of a definition with those of what it is inside of, outermost first.
     pub fn path(&self, binding: BindingId) -> Vec<&'s str> {
-        let mut parts = self.scopes.get(&binding).map(|scope| self.path_of(*scope)).unwrap_or_default();
+        let mut parts = self.scope_of(binding).map(|scope| self.path_of(scope)).unwrap_or_default();
         parts.push(self.structure.binding(binding).name.as_str());
         parts
     }
@@ -115,10 +123,7 @@ impl<'s> FileSymbols<'s> {
     pub fn is_symbol(&self, binding: BindingId) -> bool {
         match self.structure.binding(binding).kind {
             BindingKind::Function | BindingKind::Class | BindingKind::Module | BindingKind::Field => true,
-            BindingKind::Variable => {
-                let scope = self.scopes.get(&binding);
-                scope.is_some_and(|scope| self.function_around(*scope).is_none())
-            }
+            BindingKind::Variable => self.scope_of(binding).is_some_and(|scope| self.function_around(scope).is_none()),
             BindingKind::Parameter | BindingKind::Import | BindingKind::Label | BindingKind::Element => false,
         }
     }

@@ -75,7 +75,8 @@ pub struct UsedAt {
 /// Lines of files as they are now.
 struct NowLines<'g> {
     graph: &'g ProjectGraph,
-    files: RefCell<HashMap<String, Vec<String>>>,
+    /// Texts with the ends of their lines.
+    files: RefCell<HashMap<String, (String, Vec<usize>)>>,
 }
 
 impl<'g> NowLines<'g> {
@@ -85,11 +86,15 @@ impl<'g> NowLines<'g> {
 
     fn line(&self, path: &str, line: u32) -> String {
         let mut files = self.files.borrow_mut();
-        let lines = files.entry(path.to_owned()).or_insert_with(|| {
+        if !files.contains_key(path) {
             let text = self.graph.text(path);
-            text.lines().map(|line| clean(line.trim())).collect()
-        });
-        lines.get((line as usize).saturating_sub(1)).cloned().unwrap_or_default()
+            let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).collect();
+            files.insert(path.to_owned(), (text, ends));
+        }
+        let Some((text, ends)) = files.get(path) else { return String::new() };
+        let end_of = |line: u32| (line as usize).checked_sub(1).and_then(|at| ends.get(at).copied());
+        let from = end_of(line.saturating_sub(1)).unwrap_or(0);
+        end_of(line).and_then(|to| text.get(from..to)).map(|line| clean(line.trim())).unwrap_or_default()
     }
 }
 

@@ -84,13 +84,18 @@ impl IndexStructures {
         Ok(self.exact.complete(path, structure))
     }
 
-    /// True where one of some names may stand in a file, without reading more of it than that takes.
-    fn may_have(&self, number: usize, names: &BTreeSet<&str>) -> bool {
-        let (key, _, path) = &self.files[number];
-        match self.kept(path).and_then(|store| store.bytes(*key)) {
-            Some(Ok(bytes)) => names.iter().any(|name| memchr::memmem::find(&bytes, name.as_bytes()).is_some()),
-            _ => true,
+    /// True where one of some names may stand in a file; its structure is then at hand, or is read when it is looked at.
+    fn may_have(&self, number: usize, structure: &LazyStructure, names: &BTreeSet<&str>) -> bool {
+        if structure.is_made() {
+            return true;
         }
+        let (key, _, path) = &self.files[number];
+        let Some(Ok(bytes)) = self.kept(path).and_then(|store| store.bytes(*key)) else { return true };
+        let has = names.iter().any(|name| memchr::memmem::find(&bytes, name.as_bytes()).is_some());
+        if has && let Ok(read) = FileStructure::from_bytes(&bytes) {
+            structure.take(self.exact.complete(path, read));
+        }
+        has
     }
 }
 
@@ -145,9 +150,9 @@ impl ProjectGraph {
         }
         // Those that are new, in the order of the walk.
         for path in stale.changed.iter().filter(|path| !at_index.contains_key(*path)) {
-            let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-            roles.extend(language_and_role(path, "").map(|(_, role)| (path.clone(), role)));
-            files.extend(Language::from_extension(extension).map(|language| ([0; 2], language, path.clone())));
+            let Some((language, role)) = language_and_role(path, "") else { continue };
+            roles.insert(path.clone(), role);
+            files.extend(Language::named(language).map(|language| ([0; 2], language, path.clone())));
         }
         let store = StructureStore::open(&place.structures_file())?;
         let changed: HashSet<String> = stale.changed.into_iter().collect();
@@ -300,7 +305,9 @@ impl ProjectGraph {
             self.structures.changed.contains(path) || self.at_index.get(path).is_none_or(is_in)
         };
         let all: Vec<usize> = (0..self.project.files().len()).filter(may_have).collect();
-        Ok(all.into_par_iter().filter(|file| self.structures.may_have(self.numbers[*file], names)).collect())
+        let files = self.project.files();
+        let has = |file: &usize| self.structures.may_have(self.numbers[*file], &files[*file].structure, names);
+        Ok(all.into_par_iter().filter(has).collect())
     }
 
     /// Definitions of a symbol: `name`, `Class.method`, `module::function`; what does work before tests.

@@ -1,8 +1,12 @@
 //! Usages of definitions, and what a function calls.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashMap, HashSet},
+};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use wb_code::structure::{
     Definition, DefinitionStep, EdgeClass, FileSymbols, Solver, StructuredFile,
@@ -13,7 +17,7 @@ use super::graph::{ProjectGraph, SymbolPlace};
 use crate::Result;
 
 /// Files that are asked by one solver.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// A place that uses a definition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -50,9 +54,9 @@ pub(super) struct FileUses<'g> {
     file: usize,
     symbols: FileSymbols<'g>,
     /// Values that are called.
-    called: HashSet<ValueId>,
+    called: FxHashSet<ValueId>,
     /// Values of imports.
-    imported: HashSet<ValueId>,
+    imported: FxHashSet<ValueId>,
 }
 
 impl<'g> FileUses<'g> {
@@ -131,7 +135,8 @@ impl ProjectGraph {
         };
         let mut all = self.exact_usages(wanted);
         all.par_extend(files.par_chunks(TOGETHER).flat_map_iter(of_files));
-        all.sort();
+        // Files are in the order of their paths, and numbers are compared sooner than paths.
+        all.sort_by(|one, other| (one.edge, one.file).cmp(&(other.edge, other.file)).then_with(|| one.cmp(other)));
         all.dedup();
         self.whole(all)
     }
@@ -145,7 +150,7 @@ impl ProjectGraph {
     ) -> Vec<SymbolUsage> {
         let structured = &self.project.files()[file];
         let structure = &structured.structure;
-        let file_uses = FileUses::of(structured, file);
+        let file_uses = OnceCell::new();
         // Names that the file itself gives to what it imports.
         let mut renamed: BTreeSet<&str> = BTreeSet::new();
         for binding in structure.bindings.iter().filter(|it| it.kind == BindingKind::Import) {
@@ -165,6 +170,7 @@ impl ProjectGraph {
             if !exact.at(&structured.path, &reference.span).is_empty() {
                 continue;
             }
+            let file_uses = file_uses.get_or_init(|| FileUses::of(structured, file));
             let definitions = solver.definitions(file, reference.value);
             // What a variable was made of may be called by its name, but is another thing than the variable.
             let is_call = file_uses.is_call(reference);

@@ -31,7 +31,7 @@ pub(super) fn lower(builder: &mut StructureBuilder<'_>, root: Node<'_>, language
         let scope = builder.scope(scope_kind, Some(around), Some(value));
         if kind == BindingKind::Function {
             let function = FunctionValue { scope: Some(scope), ..FunctionValue::default() };
-            builder.structure.values[value.0 as usize] = Value::Function(function);
+            builder.structure.values[value.0 as usize] = Value::Function(function.into());
         }
         scopes.push((item.lines, scope));
         named.entry(item.code_line).or_default().push((item.name, kind, value));

@@ -58,6 +58,10 @@ impl Modules {
         modules
     }
 
+    pub fn n_packages(&self) -> usize {
+        self.packages.len()
+    }
+
     pub fn at(&self, package: u32) -> &Package {
         &self.packages[package as usize]
     }

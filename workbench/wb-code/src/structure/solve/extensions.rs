@@ -1,38 +1,10 @@
 //! Members that are written beside their class, and those that every class has which fits.
 
-use std::collections::HashMap;
-
 use super::{Context, Found, Solver, Thing, ThingId};
 use crate::{
     Language,
-    structure::{
-        file::{BindingId, Extension, NameSpace},
-        project::Project,
-    },
+    structure::file::{BindingId, Extension, NameSpace},
 };
-
-/// The files with extensions by the names of the classes that they extend.
-#[derive(Debug, Default)]
-pub(super) struct Extensions<'p> {
-    files: HashMap<&'p str, Vec<usize>>,
-}
-
-impl<'p> Extensions<'p> {
-    /// Extensions of Rust, where a type may be extended in any file that sees it.
-    pub fn new(project: &'p Project) -> Self {
-        let mut files: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, file) in project.with_standard().iter().enumerate().filter(|(_, it)| it.language == Language::Rust) {
-            for name in &file.head.extended {
-                files.entry(name).or_default().push(at);
-            }
-        }
-        Self { files }
-    }
-
-    fn of(&self, name: &str) -> Vec<usize> {
-        self.files.get(name).cloned().unwrap_or_default()
-    }
-}
 
 impl<'p> Solver<'p> {
     /// Members of a class that are written beside it: its own, or else those that it has by its bases.
@@ -121,7 +93,7 @@ impl<'p> Solver<'p> {
 
     fn extensions_named(&mut self, name: &str) -> Vec<(usize, &'p Extension)> {
         let mut all = Vec::new();
-        for file in self.extensions.of(name) {
+        for file in self.project.tables().extending(self.project, name).iter().copied() {
             let structure = self.structure(file);
             let places = self.tables(file).extensions.get(name).cloned().unwrap_or_default();
             all.extend(places.into_iter().filter_map(|at| Some((file, structure.extensions.get(at)?))));

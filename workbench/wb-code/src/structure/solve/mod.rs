@@ -17,26 +17,21 @@ mod inherited;
 mod lookup;
 mod members;
 mod records;
-mod tables;
 mod things;
 
-use std::{
-    collections::{HashMap, VecDeque},
-    rc::Rc,
-};
+use std::collections::VecDeque;
 
 use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 pub use aliases::{Definition, DefinitionStep, EdgeClass};
 
-use self::{
-    frames::Frame,
-    tables::{FileTables, PackageTables},
-};
+use self::frames::Frame;
 use super::{
     builder::deep,
     file::{BindingId, FileStructure, NameSpace, Value, ValueId},
     project::Project,
+    tables::{FileTables, Owned, PackageTables},
 };
 
 /// Number of a thing.
@@ -104,17 +99,19 @@ enum Question {
     Result(ThingId, (usize, ValueId, Context), bool),
 }
 
+/// A set of small keys in the order in which they came.
+type FxIndexSet<T> = IndexSet<T, FxBuildHasher>;
+
 /// A set with those who have read it.
 #[derive(Debug, Default)]
 struct Answer {
     set: Vec<u32>,
-    /// Questions that read it, in the order in which they came: where a set is full, that decides what is in it.
-    readers: IndexSet<Question>,
+    /// Questions that have read it since it grew, in the order in which they came: where a set is full, that decides what is
+    /// in it.
+    readers: Vec<Question>,
     is_queued: bool,
 }
 
-/// Names of a scope from which on they are looked up in a table.
-const LARGE: usize = 32;
 /// Questions that are worked out within each other.
 const NESTED: usize = 60;
 /// Elements of a set; what may be more is not told apart.
@@ -126,21 +123,16 @@ const STEPS: usize = 30_000;
 pub struct Solver<'p> {
     project: &'p Project,
     with_callers: bool,
-    things: IndexSet<Thing>,
-    frames: IndexSet<Frame>,
-    places: IndexSet<Found>,
+    things: FxIndexSet<Thing>,
+    frames: FxIndexSet<Frame>,
+    places: FxIndexSet<Found>,
     names: IndexSet<String>,
     /// Calls with their files, contexts and receivers.
-    sites: IndexSet<(usize, ValueId, Context, Option<ThingId>)>,
-    answers: HashMap<Question, Answer>,
+    sites: FxIndexSet<(usize, ValueId, Context, Option<ThingId>)>,
+    answers: FxHashMap<Question, Answer>,
     asked: Vec<Question>,
     queue: VecDeque<Question>,
     steps: usize,
-    /// Tables of those files that were looked into.
-    tables: HashMap<usize, Rc<FileTables>>,
-    /// Tables of those packages that were looked into.
-    packages: HashMap<u32, Rc<PackageTables<'p>>>,
-    extensions: extensions::Extensions<'p>,
 }
 
 /// Names that are followed on the way to places.
@@ -161,47 +153,33 @@ impl Reach {
     }
 }
 
-/// Role of a parameter in its function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owned {
-    Receiver,
-    Parameter(usize),
-    /// A type parameter of a function.
-    Type(usize),
-}
-
 impl<'p> Solver<'p> {
     /// A solver of which nothing was asked.
     pub fn new(project: &'p Project) -> Self {
         Self {
             project,
             with_callers: false,
-            things: IndexSet::new(),
-            frames: IndexSet::new(),
-            places: IndexSet::new(),
+            things: FxIndexSet::default(),
+            frames: FxIndexSet::default(),
+            places: FxIndexSet::default(),
             names: IndexSet::new(),
-            sites: IndexSet::new(),
-            answers: HashMap::new(),
+            sites: FxIndexSet::default(),
+            answers: FxHashMap::default(),
             asked: Vec::new(),
             queue: VecDeque::new(),
             steps: 0,
-            tables: HashMap::new(),
-            packages: HashMap::new(),
-            extensions: extensions::Extensions::new(project),
         }
     }
 
-    fn tables(&mut self, file: usize) -> Rc<FileTables> {
-        let structure = self.structure(file);
-        self.tables.entry(file).or_insert_with(|| Rc::new(FileTables::of(structure))).clone()
+    fn tables(&self, file: usize) -> &'p FileTables {
+        self.project.tables().of_file(self.project, file)
     }
 
-    fn package_tables(&mut self, package: u32) -> Rc<PackageTables<'p>> {
-        let project = self.project;
-        self.packages.entry(package).or_insert_with(|| Rc::new(PackageTables::of(project, package))).clone()
+    fn package_tables(&self, package: u32) -> &'p PackageTables {
+        self.project.tables().of_package(self.project, package)
     }
 
-    fn owner_of(&mut self, file: usize, binding: BindingId) -> Option<(ValueId, Owned)> {
+    fn owner_of(&self, file: usize, binding: BindingId) -> Option<(ValueId, Owned)> {
         self.tables(file).parameters.get(&binding).copied()
     }
 
@@ -238,15 +216,15 @@ impl<'p> Solver<'p> {
     /// The set as it is now; whoever asks is asked again where it grows.
     fn get(&mut self, question: Question) -> Vec<u32> {
         let reader = self.asked.last().copied();
-        let is_new = !self.answers.contains_key(&question);
-        let answer = self.answers.entry(question).or_default();
-        answer.readers.extend(reader);
-        if is_new {
-            if self.asked.len() < NESTED && self.steps <= STEPS {
-                self.work_out(question);
-            } else {
-                self.enqueue(question);
-            }
+        if let Some(answer) = self.answers.get_mut(&question) {
+            answer.readers.extend(reader.filter(|reader| answer.readers.last() != Some(reader)));
+            return answer.set.clone();
+        }
+        self.answers.insert(question, Answer { readers: reader.into_iter().collect(), ..Answer::default() });
+        if self.asked.len() < NESTED && self.steps <= STEPS {
+            self.work_out(question);
+        } else {
+            self.enqueue(question);
         }
         self.answers[&question].set.clone()
     }
@@ -324,7 +302,8 @@ impl<'p> Solver<'p> {
             }
         }
         if answer.set.len() > before {
-            for reader in answer.readers.iter().copied().collect::<Vec<_>>() {
+            // They read it again when they are asked again.
+            for reader in std::mem::take(&mut answer.readers) {
                 self.enqueue(reader);
             }
         }

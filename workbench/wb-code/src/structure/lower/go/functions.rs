@@ -115,7 +115,7 @@ impl Lowering<'_, '_> {
             }
             function.returns = self.returns.pop().unwrap_or_default();
         }
-        self.builder.structure.values[value.0 as usize] = Value::Function(function);
+        self.builder.structure.values[value.0 as usize] = Value::Function(function.into());
         value
     }
 

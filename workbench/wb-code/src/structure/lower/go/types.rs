@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{ANY, Block, CALLED, ELEMENT, KEY, Lowering, field, fields};
 use crate::structure::{
     builder::{NewBinding, children, deep},
-    file::{BindingKind, ClassValue, FunctionParameter, FunctionValue, ScopeId, ScopeKind, Value, ValueId},
+    file::{BindingKind, ClassValue, FunctionParameter, ScopeId, ScopeKind, Value, ValueId},
 };
 
 impl Lowering<'_, '_> {
@@ -187,8 +187,8 @@ impl Lowering<'_, '_> {
     fn yielded(&self, function: ValueId) -> Option<Vec<ValueId>> {
         let structure = &self.builder.structure;
         let declared = |parameter: &FunctionParameter| structure.binding(parameter.binding).declared;
-        let Value::Function(FunctionValue { parameters, .. }) = structure.value(function) else { return None };
-        let [parameter] = parameters.as_slice() else { return None };
+        let Value::Function(function) = structure.value(function) else { return None };
+        let [parameter] = function.parameters.as_slice() else { return None };
         let Value::Instance(of) = structure.value(declared(parameter)?) else { return None };
         let Value::Record(record) = structure.value(*of) else { return None };
         let (_, called) = record.fields.first()?;

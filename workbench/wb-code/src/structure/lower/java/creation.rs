@@ -42,7 +42,7 @@ impl Lowering<'_, '_> {
         }
         let returns = self.returns.pop().unwrap_or_default();
         let function = FunctionValue { scope: Some(own), parameters, returns, ..FunctionValue::default() };
-        self.builder.structure.values[value.0 as usize] = Value::Function(function);
+        self.builder.structure.values[value.0 as usize] = Value::Function(function.into());
         value
     }
 

@@ -152,7 +152,7 @@ impl Lowering<'_, '_> {
     /// A method that nobody writes.
     fn implied_method(&mut self, name: &str, declared: Option<ValueId>, is_static: bool, at: Node<'_>, body: Body<'_>) {
         let function = FunctionValue { class: Some(body.class), declared, is_static, ..FunctionValue::default() };
-        let value = self.builder.value(Value::Function(function));
+        let value = self.builder.value(Value::Function(function.into()));
         let new = NewBinding::of(BindingKind::Function, value).in_space(NameSpace::METHOD);
         self.builder.bind(body.scope, name, at, new);
     }

@@ -61,7 +61,7 @@ impl Lowering<'_, '_> {
             self.block(inner, own);
         }
         function.returns = self.returns.pop().unwrap_or_default();
-        self.builder.structure.values[value.0 as usize] = Value::Function(function);
+        self.builder.structure.values[value.0 as usize] = Value::Function(function.into());
         let new = NewBinding::of(BindingKind::Function, value).in_space(NameSpace::METHOD);
         let text = self.builder.text(name);
         let binding = self.builder.loose(text, name, new);

@@ -114,7 +114,7 @@ impl<'t> Script<'_, '_, 't> {
             is_of_class: owner.is_static,
             ..FunctionValue::default()
         };
-        self.builder.structure.values[value.0 as usize] = Value::Function(function);
+        self.builder.structure.values[value.0 as usize] = Value::Function(function.into());
         own
     }
 

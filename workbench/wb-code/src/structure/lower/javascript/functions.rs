@@ -77,7 +77,7 @@ impl<'t> Script<'_, '_, 't> {
             }
         }
         function.returns = self.returns.pop().unwrap_or_default();
-        self.builder.structure.values[value.0 as usize] = Value::Function(function);
+        self.builder.structure.values[value.0 as usize] = Value::Function(function.into());
         value
     }
 

@@ -63,7 +63,7 @@ impl Lowering<'_, '_> {
         }
         self.block = around;
         (function.returns, function.is_generator) = self.returns.pop().unwrap_or_default();
-        self.builder.structure.values[value.0 as usize] = Value::Function(function);
+        self.builder.structure.values[value.0 as usize] = Value::Function(function.into());
         (value, name)
     }
 

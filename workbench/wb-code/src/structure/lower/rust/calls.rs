@@ -122,7 +122,7 @@ impl Lowering<'_, '_> {
         let last = body.map(|body| self.expression(body, inner)).unwrap_or(self.nothing);
         function.returns = self.returns.pop().unwrap_or_default();
         function.returns.push(last);
-        self.builder.set(value, Value::Function(function));
+        self.builder.set(value, Value::Function(function.into()));
         value
     }
 

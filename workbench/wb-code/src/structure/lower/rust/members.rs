@@ -139,7 +139,7 @@ impl Lowering<'_, '_> {
             }
         }
         self.generics.truncate(first);
-        self.builder.set(value, Value::Function(function));
+        self.builder.set(value, Value::Function(function.into()));
     }
 
     /// The receiver, and what `Self` is: in a trait it is the class of the object that a method is called on.

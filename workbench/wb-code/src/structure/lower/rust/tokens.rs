@@ -141,7 +141,8 @@ impl Lowering<'_, '_> {
             self.chains(given, inner, false);
         }
         self.arguments_of(block, inner, false);
-        self.builder.set(value, Value::Function(FunctionValue { scope: Some(scope), ..FunctionValue::default() }));
+        self.builder
+            .set(value, Value::Function(FunctionValue { scope: Some(scope), ..FunctionValue::default() }.into()));
         at + 2 + body
     }
 

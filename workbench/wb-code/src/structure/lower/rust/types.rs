@@ -151,7 +151,7 @@ impl Lowering<'_, '_> {
             function.parameters.push(FunctionParameter { binding, kind: ParameterKind::One, default: None });
         }
         function.declared = field(node, "return_type").map(|ty| self.instance(ty, place));
-        self.builder.value(Value::Function(function))
+        self.builder.value(Value::Function(function.into()))
     }
 }
 

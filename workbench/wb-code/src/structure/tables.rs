@@ -1,41 +1,98 @@
-//! Tables of files and packages, made when somebody looks into them.
+//! Tables of a project's files and packages, made when somebody looks into them, for all who ask.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
-use super::{LARGE, Owned};
-use crate::structure::{
+use rustc_hash::FxHashMap;
+
+use super::{
     file::{BindingId, BindingKind, FieldKey, FileStructure, ScopeId, Value, ValueId},
     project::Project,
 };
+use crate::Language;
+
+/// Names of a scope from which on they are looked up in a table.
+const LARGE: usize = 32;
+
+/// Role of a parameter in its function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owned {
+    Receiver,
+    Parameter(usize),
+    /// A type parameter of a function.
+    Type(usize),
+}
+
+/// Tables of a project, each made once, whoever asks first.
+#[derive(Debug, Default)]
+pub(super) struct ProjectTables {
+    files: Vec<OnceLock<FileTables>>,
+    packages: Vec<OnceLock<PackageTables>>,
+    /// Files of Rust by the names of the classes that they extend.
+    extending: OnceLock<HashMap<String, Vec<usize>>>,
+}
+
+impl ProjectTables {
+    /// Tables of so many files and packages.
+    pub fn new(files: usize, packages: usize) -> Self {
+        let empty = |n: usize| (0..n).map(|_| OnceLock::new()).collect();
+        let packages = (0..packages).map(|_| OnceLock::new()).collect();
+        Self { files: empty(files), packages, extending: OnceLock::new() }
+    }
+
+    /// Tables of a file.
+    pub fn of_file(&self, project: &Project, file: usize) -> &FileTables {
+        self.files[file].get_or_init(|| FileTables::of(&project.at(file).structure))
+    }
+
+    /// Tables of a package.
+    pub fn of_package(&self, project: &Project, package: u32) -> &PackageTables {
+        self.packages[package as usize].get_or_init(|| PackageTables::of(project, package))
+    }
+
+    /// Files of Rust, where a type may be extended in any file that sees it, with extensions of classes of a name.
+    pub fn extending(&self, project: &Project, name: &str) -> &[usize] {
+        let by_name = self.extending.get_or_init(|| {
+            let mut files: HashMap<String, Vec<usize>> = HashMap::new();
+            let all = project.with_standard().iter().enumerate();
+            for (at, file) in all.filter(|(_, file)| file.language == Language::Rust) {
+                for name in &file.head.extended {
+                    files.entry(name.clone()).or_default().push(at);
+                }
+            }
+            files
+        });
+        by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+}
 
 /// Tables that the solver looks up in a file again and again.
 #[derive(Debug)]
 pub(super) struct FileTables {
     /// Owners of parameters: the function, the position.
-    pub parameters: HashMap<BindingId, (ValueId, Owned)>,
+    pub parameters: FxHashMap<BindingId, (ValueId, Owned)>,
     /// Writes of fields by their names; those whose key is a value are under the empty name.
     pub writes: HashMap<String, Vec<usize>>,
     /// Bindings of scopes with many names.
-    pub names: HashMap<ScopeId, HashMap<String, Vec<BindingId>>>,
+    pub names: FxHashMap<ScopeId, HashMap<String, Vec<BindingId>>>,
     /// Names of classes.
-    pub classes: HashMap<ValueId, String>,
+    pub classes: FxHashMap<ValueId, String>,
     /// Extensions by the names of what they extend.
     pub extensions: HashMap<String, Vec<usize>>,
 }
 
 /// Tables that the solver looks up in the files of a package again and again.
 #[derive(Debug, Default)]
-pub(super) struct PackageTables<'p> {
+pub(super) struct PackageTables {
     /// Files that show a name.
-    pub names: HashMap<&'p str, Vec<usize>>,
+    pub names: HashMap<String, Vec<usize>>,
     /// Files that show what they include.
     pub including: Vec<usize>,
     /// Extensions with a member of a name: file and position.
-    pub extensions: HashMap<&'p str, Vec<(usize, usize)>>,
+    pub extensions: HashMap<String, Vec<(usize, usize)>>,
 }
 
-fn parameters(structure: &FileStructure) -> HashMap<BindingId, (ValueId, Owned)> {
-    let mut owners = HashMap::new();
+fn parameters(structure: &FileStructure) -> FxHashMap<BindingId, (ValueId, Owned)> {
+    let mut owners = FxHashMap::default();
     for (value, at) in structure.values.iter().zip(0..) {
         let owner = ValueId(at);
         let (receiver, parameters, types) = match value {
@@ -52,8 +109,8 @@ fn parameters(structure: &FileStructure) -> HashMap<BindingId, (ValueId, Owned)>
     owners
 }
 
-fn names(structure: &FileStructure) -> HashMap<ScopeId, HashMap<String, Vec<BindingId>>> {
-    let mut scopes = HashMap::new();
+fn names(structure: &FileStructure) -> FxHashMap<ScopeId, HashMap<String, Vec<BindingId>>> {
+    let mut scopes = FxHashMap::default();
     for (scope, at) in structure.scopes.iter().zip(0..).filter(|(scope, _)| scope.names.len() >= LARGE) {
         let mut by_name: HashMap<String, Vec<BindingId>> = HashMap::new();
         for (name, binding) in &scope.names {
@@ -66,7 +123,7 @@ fn names(structure: &FileStructure) -> HashMap<ScopeId, HashMap<String, Vec<Bind
 
 impl FileTables {
     /// The tables of a structure.
-    pub fn of(structure: &FileStructure) -> Self {
+    fn of(structure: &FileStructure) -> Self {
         Self {
             parameters: parameters(structure),
             writes: writes(structure),
@@ -77,7 +134,7 @@ impl FileTables {
     }
 }
 
-fn classes(structure: &FileStructure) -> HashMap<ValueId, String> {
+fn classes(structure: &FileStructure) -> FxHashMap<ValueId, String> {
     let classes = structure.bindings.iter().filter(|binding| binding.kind == BindingKind::Class);
     classes.filter_map(|binding| Some((binding.value?, binding.name.clone()))).collect()
 }
@@ -92,22 +149,22 @@ fn extensions(structure: &FileStructure) -> HashMap<String, Vec<usize>> {
     by_name
 }
 
-impl<'p> PackageTables<'p> {
+impl PackageTables {
     /// The tables of a package.
-    pub fn of(project: &'p Project, package: u32) -> Self {
+    fn of(project: &Project, package: u32) -> Self {
         let mut tables = PackageTables::default();
         for file in &project.package_at(package).files {
             let structure: &FileStructure = &project.files()[*file].structure;
             let shown = structure.scope(structure.exported());
             for (name, _) in &shown.names {
-                tables.names.entry(name).or_default().push(*file);
+                tables.names.entry(name.clone()).or_default().push(*file);
             }
             if !shown.includes.is_empty() {
                 tables.including.push(*file);
             }
             for (at, extension) in structure.extensions.iter().enumerate() {
                 for (name, _) in &structure.scope(extension.scope).names {
-                    tables.extensions.entry(name).or_default().push((*file, at));
+                    tables.extensions.entry(name.clone()).or_default().push((*file, at));
                 }
             }
         }
