@@ -7,6 +7,7 @@ pub mod chunks;
 pub mod documented;
 pub mod labels;
 pub mod languages;
+pub mod notebook;
 pub mod prose;
 pub mod rewrites;
 pub mod structure;

@@ -13,6 +13,7 @@ pub mod error;
 pub mod faults;
 pub mod fingerprint;
 pub mod group_maxima;
+pub mod json_lines;
 pub mod key;
 pub mod lock;
 pub mod manifest;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use wb_bench::{DocumentTexts, texts::BenchmarkTexts};
-use wb_core::{Encoder, Error, fingerprint::Fingerprint, suggest};
-use wb_synth::annotate::{AnnotationsByText, EmbedText};
+use wb_core::{Encoder, Error, fingerprint::Fingerprint, records::annotation::AnnotationsByText, suggest};
+use wb_synth::annotate::EmbedText;
 
 use crate::{config::DocumentsConfig, output};
 

@@ -7,7 +7,7 @@ use wb_core::untrusted::clean;
 
 use crate::{
     CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
-    files::language_and_role, index::Changes, patterns::MatchedLine, structure::QuestionAim,
+    files::language_and_role, index::Changes, patterns::MatchedLine, structure::QuestionAim, units::cells::is_mark,
 };
 
 /// Characters of a token, where a budget is kept.
@@ -47,6 +47,9 @@ pub struct AnsweredUnit {
     /// The aim of the question, where the project's structure has it as an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aim: Option<QuestionAim>,
+    /// Words of a language model about it, where the index has some.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub said: String,
     /// Its lines, without control characters.
     pub text: String,
 }
@@ -172,7 +175,8 @@ impl SearchAnswer {
             left -= text.len().min(left);
             let of_unit = matched.iter().filter(|line| line.unit == Some(found.unit));
             let matched = of_unit.map(|line| line.line).collect();
-            answer.answers.push(AnsweredUnit { found, extent, matched, aim, text });
+            let said = index.names(found.unit).said.lines().map(clean).collect::<Vec<_>>().join("\n");
+            answer.answers.push(AnsweredUnit { found, extent, matched, aim, said, text });
         }
         if answer.answers.is_empty() {
             let no_line = request.pattern.is_some() && matched.is_empty();
@@ -209,7 +213,7 @@ impl SearchAnswer {
                 let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");
             }
             let is_shown = |(number, line): &(u64, &str)| match matched.is_empty() {
-                true => !line.trim().is_empty(),
+                true => !line.trim().is_empty() && !is_mark(line),
                 false => matched.contains(number),
             };
             for (_, line) in (u64::from(found.lines[0])..).zip(text.lines()).filter(is_shown).take(SHOWN) {

@@ -9,7 +9,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     str::FromStr,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     time::UNIX_EPOCH,
 };
 
@@ -18,13 +18,19 @@ use serde::{
     Deserialize, Serialize,
     de::{IntoDeserializer, value},
 };
-use wb_code::{CodeLanguage, tree::VENDORED_FOLDERS};
+use wb_code::{
+    CodeLanguage,
+    notebook::{self, is_notebook},
+    tree::VENDORED_FOLDERS,
+};
 use wb_core::suggest;
 
-use crate::{Error, Result, head_commit};
+use crate::{Error, Result, annotations::ProjectAnnotations, head_commit};
 
 /// Larger files are data, or written by programs.
 pub const MOST_BYTES: u64 = 1 << 20;
+/// Larger notebooks are not read: most of one are pictures in its outputs.
+const MOST_NOTEBOOK_BYTES: u64 = 16 << 20;
 /// Bytes at the beginning of a file in which text has no zero.
 const HEAD: usize = 8192;
 /// Characters of a line, on average, beyond which nobody is meant to read a file.
@@ -97,6 +103,8 @@ pub struct FolderFiles {
     pub further: Vec<PathBuf>,
     /// The commit that it is at; none where it is in no repository.
     pub commit: Option<String>,
+    /// Annotations for the units of its files, where they are read for an index.
+    pub annotations: Option<Arc<ProjectAnnotations>>,
     /// Its files, ordered by their paths.
     pub files: Vec<ProjectFile>,
     /// Numbers of files that are left aside, by reason.
@@ -115,7 +123,7 @@ impl FolderFiles {
         let left_aside = |reason| Error::failed(format!("{} is left aside: {reason}", path.display()));
         let files = vec![classify(path, root).map_err(left_aside)?];
         let (further, commit, skipped) = (Vec::new(), None, BTreeMap::new());
-        Ok(Self { root: root.to_owned(), further, commit, files, skipped })
+        Ok(Self { root: root.to_owned(), further, commit, annotations: None, files, skipped })
     }
 
     /// Walks through a folder and further ones, given in full, each with its own rules of what is ignored. A file of
@@ -125,6 +133,7 @@ impl FolderFiles {
             root: root.to_owned(),
             further: further.to_vec(),
             commit: head_commit(root),
+            annotations: None,
             files: Vec::new(),
             skipped: BTreeMap::new(),
         };
@@ -190,9 +199,10 @@ impl FolderFiles {
         *self.skipped.entry(reason).or_default() += 1;
     }
 
-    /// Text of one of the files, or why it has none.
+    /// Text of one of the files, or why it has none; of a notebook its code and its prose, on the lines where they stand.
     pub fn read(&self, file: &ProjectFile) -> std::result::Result<String, &'static str> {
-        if file.size > MOST_BYTES {
+        let most = if is_notebook(&file.path) { MOST_NOTEBOOK_BYTES } else { MOST_BYTES };
+        if file.size > most {
             return Err("too large");
         }
         let mut open = File::open(self.root.join(&file.path)).map_err(|_| "cannot be read")?;
@@ -202,13 +212,22 @@ impl FolderFiles {
         if bytes.contains(&0) {
             return Err("no text");
         }
-        open.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| "cannot be read")?;
+        open.take(most).read_to_end(&mut bytes).map_err(|_| "cannot be read")?;
         let text = String::from_utf8(bytes).map_err(|_| "not UTF-8")?;
         if has_private_key(&text) {
             return Err("has a private key");
         }
+        let text = readable(&file.path, text)?;
         let lines = text.lines().count().max(1);
         if text.len() / lines > MOST_CHARS_A_LINE { Err("lines too long to read") } else { Ok(text) }
+    }
+}
+
+/// The text that is read of a file: all of it, or a notebook's code and prose.
+pub(crate) fn readable(path: &str, text: String) -> std::result::Result<String, &'static str> {
+    match is_notebook(path) {
+        true => notebook::readable(&text).map_err(|fault| fault.reason),
+        false => Ok(text),
     }
 }
 
@@ -260,6 +279,9 @@ fn is_secret(name: &str) -> bool {
 /// True for a text with a key as OpenSSL and OpenSSH write them: a line that opens it, and below it one of nothing but its
 /// digits. Code that names such a line has none.
 pub(crate) fn has_private_key(text: &str) -> bool {
+    if memchr::memmem::find(text.as_bytes(), b"PRIVATE KEY-----").is_none() {
+        return false;
+    }
     let is_digits = |line: &&str| {
         let bare = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ','));
         bare.len() >= 40 && bare.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='))
@@ -328,6 +350,16 @@ pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRo
             _ => None,
         };
     };
+    if is_notebook(name) {
+        // What shows how a library is used, but for tests and what came from elsewhere.
+        let role = match role_of_code(&path.to_ascii_lowercase(), stem, &lower, text) {
+            FileRole::Source => FileRole::Example,
+            role => role,
+        };
+        let language = notebook::language_of(text);
+        let known = CodeLanguage::all().map(|language| language.name).chain(CUT_BY_LINES.map(|(name, _)| name));
+        return Some((known.into_iter().find(|known| *known == language).unwrap_or("text"), role));
+    }
     let code = CodeLanguage::with_ending(ending).map(|language| language.name).or_else(|| cut_by_lines(ending));
     let Some(language) = code else {
         let prose = DOCS.contains(&ending).then_some(("text", FileRole::Docs));
@@ -397,6 +429,8 @@ mod tests {
             ("pkg/a_test.go", "", Some(("go", FileRole::Test))),
             ("web/a.spec.ts", "", Some(("typescript", FileRole::Test))),
             ("examples/a.js", "", Some(("javascript", FileRole::Example))),
+            ("a.ipynb", "", Some(("python", FileRole::Example))),
+            ("tests/a.ipynb", "# language: r\n", Some(("r", FileRole::Test))),
             ("types/a.d.ts", "", Some(("typescript", FileRole::Declaration))),
             ("vendor/x/a.go", "", Some(("go", FileRole::Generated))),
             ("api.go", "// Code generated by x. DO NOT EDIT.\n", Some(("go", FileRole::Generated))),

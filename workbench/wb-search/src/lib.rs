@@ -3,7 +3,9 @@
 //! [`build()`] makes a [`CodeIndex`] of a folder, [`CodeIndex::update`] brings it to the folder as it is now, and
 //! [`CodeIndex::search`] ranks its units for a [`SearchQuestion`]. [`sets`] measures it on questions of others.
 
+pub mod annotations;
 pub mod answer;
+mod answer_snippets;
 mod bytes;
 mod commit;
 mod context;
@@ -21,6 +23,7 @@ pub mod vectors;
 mod watch;
 mod words;
 
+pub use annotations::{AnnotationFile, ProjectAnnotations};
 pub use answer::{AnswerRequest, SearchAnswer};
 pub use commit::head_commit;
 pub use context::{ContextWeights, FileContext, SearchContext};

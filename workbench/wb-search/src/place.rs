@@ -4,12 +4,14 @@ use std::{
     collections::HashMap,
     env,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint};
 
 use crate::{
-    CodeIndex, Error, FolderFiles, Result, UnitVectors, VectorEncoder, VectorStore, build,
+    AnnotationFile, CodeIndex, Error, FolderFiles, ProjectAnnotations, Result, UnitVectors, VectorEncoder, VectorStore,
+    build,
     index::Changes,
     structure::{ScipCoverage, ScipStore, StructureStore},
     vectors::embed,
@@ -24,6 +26,8 @@ pub struct IndexPlace {
     pub file: PathBuf,
     /// Further folders that the index is to have, in full; those that it has, where nothing is said.
     pub further: Option<Vec<PathBuf>>,
+    /// A file of annotations that the index is to have, or none; the one that it has, where nothing is said.
+    pub annotations: Option<Option<PathBuf>>,
     /// An `index.scip` that is read in place of the one at the folder's root.
     pub scip: Option<PathBuf>,
 }
@@ -40,7 +44,7 @@ impl IndexPlace {
                 caches()?.join("wb/indexes").join(format!("{name}-{}", key.short()))
             }
         };
-        Ok(Self { root, file, further: None, scip: None })
+        Ok(Self { root, file, further: None, annotations: None, scip: None })
     }
 
     /// The path of one of the project's files in its index, as it is typed: from the project's folder, or in full.
@@ -83,8 +87,14 @@ impl IndexPlace {
             (false, _) => self.read()?,
         };
         let further = self.further.as_deref().or(before.as_ref().map(CodeIndex::further)).unwrap_or_default();
-        let found = FolderFiles::of_several(&self.root, further)?;
-        let before = before.filter(|_| !anew);
+        let mut found = FolderFiles::of_several(&self.root, further)?;
+        let annotated = match &self.annotations {
+            Some(named) => named.clone(),
+            None => before.as_ref().and_then(CodeIndex::annotations).map(|file| file.path.clone()),
+        };
+        let annotated = annotated.map(|path| AnnotationFile::of(&path)).transpose()?;
+        // What is said of units is part of them: with other annotations they are all made anew.
+        let before = before.filter(|before| !anew && before.annotations() == annotated.as_ref());
         let is_current = |before: &CodeIndex, found: &FolderFiles| {
             before.commit() == found.commit.as_deref()
                 && before.further() == found.further
@@ -92,8 +102,13 @@ impl IndexPlace {
         };
         let (index, found) = match before {
             Some(before) if is_current(&before, &found) => return Ok((before, found)),
-            Some(before) => (before.update(&found, progress)?, found),
-            None => build(found, progress)?,
+            before => {
+                found.annotations = annotated.map(ProjectAnnotations::load).transpose()?.map(Arc::new);
+                match before {
+                    Some(before) => (before.update(&found, progress)?, found),
+                    None => build(found, progress)?,
+                }
+            }
         };
         remove_abandoned_beside(&self.file);
         index.write(&self.file)?;

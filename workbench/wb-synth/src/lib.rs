@@ -14,7 +14,6 @@ pub mod config;
 pub mod dataset;
 pub mod dry_run;
 pub mod languages;
-pub mod lines;
 pub mod prompts;
 pub mod provenance;
 pub mod review;

@@ -28,6 +28,11 @@ pub struct AbConfig {
     pub arms: [EmbedText; 2],
     /// An encoder (a folder, a run, `latest`, `owner/name` of the hub), or `bm25`.
     pub encoder: Ranker,
+    /// Searches as `wb search` does: through an index of the snippets with the context before them, by words and, with an
+    /// encoder, by vectors, under the ranking's own weights. An arm that is not `code` has the annotations beside the code,
+    /// as after `wb index --annotations`.
+    #[serde(default)]
+    pub index: bool,
     /// Longest text in tokens, instead of the encoder's own.
     #[serde(default)]
     pub max_tokens: Option<usize>,

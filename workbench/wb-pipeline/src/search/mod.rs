@@ -68,6 +68,13 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         let others = if current < documents { "; in the others names are found by rules: make it again" } else { "" };
         output::note(format!("index.scip says what names mean in {current} of its {documents} files{others}"));
     }
+    if let Some(file) = index.annotations() {
+        let path = file.path.display();
+        output::note(match index.n_annotated() {
+            0 => format!("none of the texts that {path} speaks of is here"),
+            units => format!("{units} units have what {path} says of them"),
+        });
+    }
     output::note(format!("kept in {}", place.file.display()));
     Ok(())
 }
@@ -192,10 +199,21 @@ pub struct ProjectSearch {
     pub fresh: bool,
     /// Leaves vectors aside.
     pub words: bool,
-    /// Tells the answer as JSON.
-    pub json: bool,
-    /// Tells of what each score is made.
-    pub explain: bool,
+    /// The form of the answer.
+    pub form: SearchForm,
+}
+
+/// The form in which an answer is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchForm {
+    /// Places with the first of their lines.
+    Text,
+    /// Places with what their scores are made of.
+    Explained,
+    /// Snippets for a prompt, each whole.
+    Snippets,
+    /// JSON.
+    Json,
 }
 
 impl ProjectSearch {
@@ -207,10 +225,11 @@ impl ProjectSearch {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
         let answer = self.answer(place, index, progress)?;
-        match self.json {
-            true => output::line(serde_json::to_string_pretty(&answer)?),
-            false => output::line(answer.text(self.explain)),
-        }
+        output::line(match self.form {
+            SearchForm::Json => serde_json::to_string_pretty(&answer)?,
+            SearchForm::Snippets => answer.snippets(),
+            SearchForm::Text | SearchForm::Explained => answer.text(self.form == SearchForm::Explained),
+        });
         if let Some(sure) = answer.confidence.filter(|sure| *sure < UNSURE && answer.empty.is_none()) {
             output::note(format!("confidence {sure:.2}: perhaps nothing here answers this"));
         }

@@ -94,7 +94,7 @@ fn read(
                 let (mut gathered, mut skipped, mut trigrams) = (Gathered::default(), Vec::new(), TrigramFinder::new());
                 for file in files_of_part {
                     match found.read(file) {
-                        Ok(text) => gathered.add(file, found.named(&file.path), &text, &mut trigrams),
+                        Ok(text) => gathered.add(file, found, &text, &mut trigrams),
                         Err(reason) => {
                             gathered.leave_aside(file);
                             skipped.push(reason);

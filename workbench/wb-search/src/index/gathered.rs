@@ -95,8 +95,9 @@ impl UnitCounts {
 }
 
 impl Gathered {
-    /// Adds a file behind those that are there; `named` is its path as it counts, see [`FolderFiles::named`].
-    pub fn add(&mut self, file: &ProjectFile, named: &str, text: &str, trigrams: &mut TrigramFinder) {
+    /// Adds one of some files behind those that are there.
+    pub fn add(&mut self, file: &ProjectFile, found: &FolderFiles, text: &str, trigrams: &mut TrigramFinder) {
+        let named = found.named(&file.path);
         for trigram in trigrams.of(text) {
             self.trigrams.entry(trigram).or_default().push(self.files.len() as u32);
         }
@@ -108,8 +109,19 @@ impl Gathered {
         let lines: Vec<&str> = text.lines().collect();
         let mut tokens = tokenizer();
         let mut counts = UnitCounts::default();
-        for unit in cut(text, language) {
+        let mut units = cut(text, language);
+        if let Some(annotations) = &found.annotations {
+            annotations.annotate(&mut units, text, language);
+        }
+        for unit in units {
             let mut n_words = 0;
+            // What is said of a unit counts as a comment above it does.
+            tokens.each_word(&unit.said, |word| {
+                let found = counts.of(self.words.number(word));
+                n_words += 1;
+                found.text = found.text.saturating_add(1);
+                found.head = found.head.saturating_add(1);
+            });
             for line in unit.lines[0]..=unit.lines[1] {
                 tokens.each_word(lines[line as usize - 1], |word| {
                     let found = counts.of(self.words.number(word));

@@ -10,12 +10,13 @@ use std::{
 use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit};
 use crate::{
     Error, Result,
+    annotations::{AnnotationFile, ProjectAnnotations},
     bytes::{Magic, Reader, Sealed, Writer, damaged},
     files::{FileRole, FolderFiles},
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x04";
+const MAGIC: Magic = *b"wbcode\x00\x05";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
@@ -125,6 +126,9 @@ pub(super) fn encode<'a>(
     sections[0].text(found.commit.as_deref().unwrap_or_default());
     sections[0].number(found.further.len() as u64);
     found.further.iter().for_each(|folder| sections[0].text(&folder.to_string_lossy()));
+    let annotated = found.annotations.as_deref().map(ProjectAnnotations::file).cloned().unwrap_or_default();
+    sections[0].text(&annotated.path.to_string_lossy());
+    sections[0].key(&annotated.key);
     sections[0].number(files.len() as u64);
     files.iter().for_each(|file| write_file(&mut sections[0], file));
     sections[1].number(units.len() as u64);
@@ -162,13 +166,26 @@ fn write_file(to: &mut Writer, file: &IndexedFile) {
     to.number(u64::from(file.units[1] - file.units[0]));
 }
 
-/// The commit at which files were indexed, if there was one, further folders, and the files.
-pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<PathBuf>, Vec<IndexedFile>)> {
+/// Files of an index, and what it says of all of them.
+pub(super) struct IndexedFiles {
+    /// The commit at which they were indexed, if there was one.
+    pub commit: Option<String>,
+    /// Further folders.
+    pub further: Vec<PathBuf>,
+    /// The file of the annotations that its units have.
+    pub annotations: Option<AnnotationFile>,
+    /// The files.
+    pub files: Vec<IndexedFile>,
+}
+
+pub(super) fn read_files(mut from: Reader<'_>) -> Result<IndexedFiles> {
     let commit = Some(from.text()?.to_owned()).filter(|commit| !commit.is_empty());
     let mut further = Vec::new();
     for _ in 0..from.number()? {
         further.push(PathBuf::from(from.text()?));
     }
+    let annotations = AnnotationFile { path: from.text()?.into(), key: from.key()? };
+    let annotations = Some(annotations).filter(|file| !file.path.as_os_str().is_empty());
     let n = from.number()?;
     let mut files = Vec::new();
     let mut unit = 0_u32;
@@ -181,7 +198,7 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<(Option<String>, Vec<Pa
         files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
         unit = end;
     }
-    Ok((commit, further, files))
+    Ok(IndexedFiles { commit, further, annotations, files })
 }
 
 fn write_unit(to: &mut Writer, GatheredUnit { unit, words, key, .. }: &GatheredUnit) {
@@ -194,6 +211,7 @@ fn write_unit(to: &mut Writer, GatheredUnit { unit, words, key, .. }: &GatheredU
         to.number(names.len() as u64);
         names.iter().for_each(|name| to.text(name));
     }
+    to.text(&unit.said);
 }
 
 pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<Vec<IndexedUnit>> {
@@ -216,6 +234,7 @@ pub(super) fn read_units(mut from: Reader<'_>, files: &[IndexedFile]) -> Result<
                     from.text()?;
                 }
             }
+            from.text()?;
             units.push(IndexedUnit { file, lines: [first, last], head, words, key, names });
         }
     }
@@ -228,7 +247,7 @@ pub(super) fn read_names<'a>(from: &mut Reader<'a>) -> Result<UnitNames<'a>> {
         let n = from.number()?;
         (0..n).map(|_| from.text()).collect()
     };
-    Ok(UnitNames { own: names()?, scope: names()? })
+    Ok(UnitNames { own: names()?, scope: names()?, said: from.text()? })
 }
 
 fn write_postings(to: &mut Writer, postings: &Postings) {

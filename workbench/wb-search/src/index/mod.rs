@@ -14,9 +14,10 @@ use wb_core::atomic;
 
 use crate::{
     Result, SearchQuestion,
+    annotations::AnnotationFile,
     bytes::Reader,
-    files::{FileRole, FolderFiles},
-    index::layout::Sections,
+    files::{FileRole, FolderFiles, readable},
+    index::layout::{IndexedFiles, Sections},
     patterns::{FileList, Trigram},
     ranking::Intent,
     units::CodeUnit,
@@ -60,13 +61,15 @@ pub struct IndexedUnit {
     names: u32,
 }
 
-/// Names of a unit: those that are defined in it, and those around it.
+/// Names of a unit, those that are defined in it and those around it, and what was said of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnitNames<'a> {
     /// Names that are defined there.
     pub own: Vec<&'a str>,
     /// Names of the items around it, outermost first.
     pub scope: Vec<&'a str>,
+    /// Words of a language model about it, see [`CodeUnit::said`].
+    pub said: &'a str,
 }
 
 /// A word's places in a unit; no more than the greatest number that each can be.
@@ -95,6 +98,7 @@ pub struct CodeIndex {
     root: PathBuf,
     commit: Option<String>,
     further: Vec<PathBuf>,
+    annotations: Option<AnnotationFile>,
     files: Vec<IndexedFile>,
     units: Vec<IndexedUnit>,
     mean_words: f32,
@@ -111,6 +115,16 @@ impl CodeIndex {
     /// Further folders, in full; the paths of their files are in full too.
     pub fn further(&self) -> &[PathBuf] {
         &self.further
+    }
+
+    /// The file of the annotations that its units have.
+    pub fn annotations(&self) -> Option<&AnnotationFile> {
+        self.annotations.as_ref()
+    }
+
+    /// Number of units of which a language model said something.
+    pub fn n_annotated(&self) -> usize {
+        (0..self.units.len()).filter(|unit| !self.names(*unit).said.is_empty()).count()
     }
 
     /// The files as they are now.
@@ -148,9 +162,9 @@ impl CodeIndex {
     /// A unit as it was cut, by its position.
     pub(crate) fn code_unit(&self, unit: usize) -> CodeUnit {
         let IndexedUnit { lines, head, .. } = self.units[unit];
-        let UnitNames { own, scope } = self.names(unit);
+        let UnitNames { own, scope, said } = self.names(unit);
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        CodeUnit { lines, names: owned(own), scope: owned(scope), head }
+        CodeUnit { lines, names: owned(own), scope: owned(scope), head, said: said.to_owned() }
     }
 
     /// Mean number of words in a unit.
@@ -173,11 +187,12 @@ impl CodeIndex {
     /// A copy without vectors.
     #[must_use]
     pub fn without_vectors(&self) -> Self {
-        let Self { root, commit, further, files, units, mean_words, sections, vectors: _ } = self;
+        let Self { root, commit, further, annotations, files, units, mean_words, sections, vectors: _ } = self;
         Self {
             root: root.clone(),
             commit: commit.clone(),
             further: further.clone(),
+            annotations: annotations.clone(),
             files: files.clone(),
             units: units.clone(),
             mean_words: *mean_words,
@@ -213,11 +228,21 @@ impl CodeIndex {
     }
 
     fn of_sections(sections: Sections, root: &Path) -> Result<Self> {
-        let (commit, further, files) = layout::read_files(Reader(sections.files()))?;
+        let IndexedFiles { commit, further, annotations, files } = layout::read_files(Reader(sections.files()))?;
         let units = layout::read_units(Reader(sections.units()), &files)?;
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
         let mean_words = words as f32 / units.len().max(1) as f32;
-        Ok(Self { root: root.to_owned(), commit, further, files, units, mean_words, sections, vectors: None })
+        Ok(Self {
+            root: root.to_owned(),
+            commit,
+            further,
+            annotations,
+            files,
+            units,
+            mean_words,
+            sections,
+            vectors: None,
+        })
     }
 
     /// A word's postings; none where it stands nowhere.
@@ -273,7 +298,8 @@ impl CodeIndex {
 
     /// Text of a file, by its position, as it was indexed; none where it is not what it was.
     pub(crate) fn current_text(&self, file: usize) -> Option<String> {
-        let text = std::fs::read_to_string(self.root.join(&self.files.get(file)?.path)).ok()?;
+        let path = &self.files.get(file)?.path;
+        let text = readable(path, std::fs::read_to_string(self.root.join(path)).ok()?).ok()?;
         self.is_current(file, &text).then_some(text)
     }
 

@@ -10,6 +10,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch}
 use rayon::prelude::*;
 use regex_syntax::ParserBuilder;
 use serde::Serialize;
+use wb_code::notebook::is_notebook;
 use wb_core::untrusted::clean;
 
 pub(crate) use file_list::FileList;
@@ -77,9 +78,10 @@ impl CodeIndex {
             if !question.allows(&file.path, role, language) {
                 continue;
             }
-            // A file without a hash was not read, so that nothing is known of it.
+            // A file without a hash was not read, and of a notebook a part was, so that too little is known of them.
+            let is_told = |hash: [u64; 2]| hash != [0; 2] && !is_notebook(&file.path);
             let passed_over = known.is_some_and(|(known, at)| {
-                known.hash != [0; 2] && by_trigrams.as_ref().is_some_and(|files| files.binary_search(&at).is_err())
+                is_told(known.hash) && by_trigrams.as_ref().is_some_and(|files| files.binary_search(&at).is_err())
             });
             if !passed_over {
                 wanted.push((&file.path, known.map(|(_, at)| at as usize)));

@@ -91,7 +91,7 @@ impl CodeIndex {
 
     fn found(&self, unit: usize, score: f32, signals: Signals) -> FoundUnit {
         let IndexedUnit { file, lines, .. } = self.units()[unit];
-        let UnitNames { own, scope } = self.names(unit);
+        let UnitNames { own, scope, .. } = self.names(unit);
         let names = if own.is_empty() { scope } else { own };
         FoundUnit {
             path: self.files()[file as usize].path.clone(),

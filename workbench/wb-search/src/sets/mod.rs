@@ -27,7 +27,7 @@ pub use own::{OWN_QUESTIONS, own_questions};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tempfile::TempDir;
 pub use tune::{IndexedSet, main_metrics, tune, worth};
-use wb_core::Encoder;
+use wb_core::{Encoder, json_lines};
 
 use crate::{Error, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors};
 
@@ -233,10 +233,7 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 
 /// Reads the lines of a file, each JSON of a known shape.
 fn read_json_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let read = |(at, line)| serde_json::from_str(line).map_err(|error| Error::json_line(path, at + 1, &error));
-    lines.map(read).collect()
+    Ok(json_lines::read(path)?.into_iter().map(|(_, line)| line).collect())
 }
 
 /// A repository's folder, which has to be there.

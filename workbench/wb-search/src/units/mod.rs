@@ -3,6 +3,7 @@
 //! A unit is a function, a small class, or lines between them; what is longer than [`MOST_CHARS`] is cut where its
 //! indentation is least. Units of a file stand one after the other and leave no line out but empty ones.
 
+pub(crate) mod cells;
 mod definitions;
 mod windows;
 
@@ -11,7 +12,7 @@ use wb_code::{CodeItem, Language, items};
 /// Characters that a unit may have before it is cut.
 pub const MOST_CHARS: usize = 1600;
 /// Small neighbors stand together up to this many characters.
-const TOGETHER: usize = 400;
+pub const TOGETHER: usize = 400;
 
 /// Lines of a file that are found together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,15 +26,17 @@ pub struct CodeUnit {
     /// The last of the lines that say what it is: comments above and the line that defines it; `lines[0]` - 1 where
     /// there are none.
     pub head: u32,
+    /// Words of a language model about it; empty for none.
+    pub said: String,
 }
 
 impl CodeUnit {
-    /// The text that an encoder reads of it: the path of its file, the names of what it is inside of, and its lines.
-    /// `lines` are those of its file.
+    /// The text that an encoder reads of it: the path of its file, the names of what it is inside of, what was said of it,
+    /// and its lines. `lines` are those of its file.
     pub fn text(&self, path: &str, lines: &[&str]) -> String {
         let own = lines.get(self.lines[0] as usize - 1..self.lines[1] as usize).unwrap_or_default();
         let mut text = format!("{path}\n{}", self.scope.join(" "));
-        for line in own {
+        for line in self.said.lines().chain(own.iter().copied()) {
             text.push('\n');
             text.push_str(line);
         }
@@ -56,6 +59,9 @@ pub fn cut(text: &str, language: &str) -> Vec<CodeUnit> {
         (None, "text") => definitions::headings(&lines),
         (None, _) => definitions::definitions(&lines),
     };
+    if language != "text" {
+        found.extend(cells::cells(&lines));
+    }
     found.retain(|item| item.lines[0] <= item.lines[1] && item.lines[1] as usize <= lines.len());
     found.sort_by_key(|item| (item.lines[0], std::cmp::Reverse(item.lines[1])));
     let mut cutter = Cutter { lines: &lines, pieces: Vec::new() };
@@ -96,17 +102,18 @@ impl Cutter<'_> {
             return;
         }
         let first = self.pieces.len();
-        scope.push(item.name.clone());
+        let outside = scope.len();
+        scope.extend(Some(item.name.clone()).filter(|name| !name.is_empty()));
         match inner.is_empty() {
             true => self.loose(lines, scope),
             false => self.range(lines, inner, scope),
         }
-        scope.pop();
+        scope.truncate(outside);
         // The part with its head is where it is defined.
-        if let Some(piece) = self.pieces[first..].first_mut().filter(|piece| piece.unit.lines[0] <= head)
-            && !item.name.is_empty()
-        {
-            piece.unit.names.insert(0, item.name.clone());
+        if let Some(piece) = self.pieces[first..].first_mut().filter(|piece| piece.unit.lines[0] <= head) {
+            if !item.name.is_empty() {
+                piece.unit.names.insert(0, item.name.clone());
+            }
             piece.unit.head = piece.unit.head.max(head.min(piece.unit.lines[1]));
         }
     }
@@ -128,7 +135,13 @@ impl Cutter<'_> {
         }
         if from <= to {
             let chars = self.chars([from, to]);
-            let unit = CodeUnit { lines: [from, to], names, scope: scope.to_vec(), head: head.clamp(from - 1, to) };
+            let unit = CodeUnit {
+                lines: [from, to],
+                names,
+                scope: scope.to_vec(),
+                head: head.clamp(from - 1, to),
+                said: String::new(),
+            };
             self.pieces.push(Piece { unit, chars });
         }
     }

@@ -34,6 +34,20 @@ fn functions_and_what_is_between_them() {
 }
 
 #[test]
+fn cells_are_units_with_the_prose_above_them() {
+    let body = |n: usize| "x = compute(x)\n".repeat(n);
+    let text = format!(
+        "import a\n# %% [markdown]\n# Load.\n\n# %%\ndef load():\n    pass\n{}# %% Fit\n{}# %% [markdown]\n# The end.\n",
+        body(40),
+        body(120)
+    );
+    // A long cell is cut, and its end stands with the prose behind it, which is no cell's.
+    let expected = ["1-1  in  to 0", "2-47 load in  to 5", "48-154  in  to 48", "155-170  in  to 154"];
+    assert_eq!(short(&text, "python"), expected);
+    assert_eq!(short("%% not a cell\n", "python"), ["1-1  in  to 0"]);
+}
+
+#[test]
 fn small_neighbors_stand_together_and_long_functions_are_cut() {
     let text = "fn a() {}\n\nfn b() {}\n";
     assert_eq!(short(text, "rust"), ["1-3 a,b in  to 1"]);

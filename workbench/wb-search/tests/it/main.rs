@@ -6,6 +6,7 @@ mod impact;
 mod index;
 mod issue;
 mod killed;
+mod notebooks;
 mod patterns;
 mod scip;
 mod search;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_core::records::annotation::Annotation;
 
-use super::Annotation;
 use crate::Snippet;
 
 /// Text of a chunk that is embedded.
@@ -66,17 +66,5 @@ impl EmbedText {
             }
         }
         all
-    }
-}
-
-impl Annotation {
-    /// The annotation as one text: summary, keywords, queries, a line each.
-    pub fn text(&self) -> String {
-        let mut lines = vec![self.summary.clone()];
-        if !self.keywords.is_empty() {
-            lines.push(format!("Keywords: {}", self.keywords.join(", ")));
-        }
-        lines.extend(self.queries.iter().cloned());
-        lines.join("\n")
     }
 }

@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Progress, Seed, fingerprint::Fingerprint};
+use wb_core::{Error, Progress, Seed, fingerprint::Fingerprint, records::annotation::Annotation};
 use wb_llm::{Answer, Ask, Reply, SamplingConfig, neutral::BREAK};
 
 pub use embed::{EmbedText, EmbedTexts};
 pub use estimate::{AnnotateEstimate, estimate};
 pub use prompt::{FencedQuestion, question, recipe, schema};
-pub use record::{AnnotationPairs, AnnotationRecord, AnnotationsByText};
+pub use record::{AnnotationPairs, AnnotationRecord};
 
 use crate::{Snippet, SynthesisAccount, chain::reason, provenance};
 
@@ -74,18 +74,6 @@ impl AnnotateConfig {
         // Fewer cannot hold a summary, keywords and questions.
         self.sampling.validate(&format!("{key}.sampling"), 64)
     }
-}
-
-/// The words of a model about a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Annotation {
-    /// A few sentences about what the code does and by which technique.
-    pub summary: String,
-    /// Techniques, functions, libraries, kinds of data.
-    pub keywords: Vec<String>,
-    /// Queries of somebody who looks for this chunk.
-    pub queries: Vec<String>,
 }
 
 /// Annotations of snippets, with what became of the others.

@@ -1,16 +1,20 @@
 //! Annotations as a file: one JSON line a chunk, found again by the text that they speak of.
 
-use std::{collections::HashMap, path::Path};
-
-use serde::{Deserialize, Serialize};
-use wb_core::{Pair, Result, Seed, Task, fingerprint::Fingerprint, pair::Origin, records::data::Gate};
+use serde::Serialize;
+use wb_core::{
+    Pair, Seed, Task,
+    pair::Origin,
+    records::{
+        annotation::{Annotation, AnnotationsByText},
+        data::Gate,
+    },
+};
 use wb_llm::EngineInfo;
 
-use super::{AnnotatedSnippets, Annotation};
+use super::AnnotatedSnippets;
 use crate::{
     Snippet,
     chain::drop_one,
-    lines,
     provenance::{self, Maker, Provenance},
     review::{ReviewVerdict, Reviewed, Reviews},
 };
@@ -45,48 +49,6 @@ pub struct AnnotationRecord {
     pub asked: provenance::AskedQuestion,
 }
 
-/// Annotations by the text that they speak of.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AnnotationsByText {
-    by_text: HashMap<String, Annotation>,
-}
-
-impl AnnotationsByText {
-    /// Reads a file of [`AnnotationRecord`]s. Of two annotations of one text the first is taken.
-    pub fn load(path: &Path) -> Result<Self> {
-        /// The part of a record that is looked at.
-        #[derive(Deserialize)]
-        struct Annotated {
-            text: String,
-            annotation: Annotation,
-        }
-        let mut by_text = HashMap::new();
-        for (_, record) in lines::read::<Annotated>(path)? {
-            by_text.entry(record.text).or_insert(record.annotation);
-        }
-        Ok(Self { by_text })
-    }
-
-    /// The annotation of a text.
-    pub fn of(&self, text: &str) -> Option<&Annotation> {
-        self.by_text.get(&hash(text))
-    }
-
-    /// Number of annotated texts.
-    pub fn len(&self) -> usize {
-        self.by_text.len()
-    }
-
-    /// True where no text is annotated.
-    pub fn is_empty(&self) -> bool {
-        self.by_text.is_empty()
-    }
-}
-
-fn hash(text: &str) -> String {
-    Fingerprint::of_bytes(text.trim().as_bytes()).to_string()
-}
-
 /// Example queries as training pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnnotationPairs {
@@ -113,7 +75,7 @@ impl AnnotatedSnippets {
     pub fn records(&self, snippets: &[Snippet], info: &EngineInfo, seed: Seed) -> Vec<AnnotationRecord> {
         let record = |said: Said| AnnotationRecord {
             id: said.snippet.id.clone(),
-            text: hash(&said.snippet.text),
+            text: AnnotationsByText::key(&said.snippet.text),
             language: said.snippet.language.clone(),
             source: said.snippet.origin.clone(),
             annotation: said.annotation.clone(),

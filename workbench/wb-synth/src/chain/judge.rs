@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
-use wb_core::{Error, Seed, fingerprint::Fingerprint, records::data::Gate};
+use wb_core::{Error, Seed, fingerprint::Fingerprint, json_lines, records::data::Gate};
 use wb_llm::{Answer, LlmQuestion, Reply};
 
 use super::{Desk, Stage, candidate::Candidate, desk::reason, gates::gate};
@@ -11,7 +11,6 @@ use crate::{
     Result,
     calibration::{Calibration, Gold},
     config::JudgeConfig,
-    lines,
     prompts::{PromptSet, judge_schema},
     provenance::AskedQuestion,
     tasks::TaskCatalog,
@@ -81,7 +80,7 @@ pub(super) fn calibrate(
     seed: Seed,
 ) -> Result<Option<Calibration>> {
     let Some(path) = &config.gold else { return Ok(None) };
-    let golds: Vec<(usize, Gold)> = lines::read(path)?;
+    let golds: Vec<(usize, Gold)> = json_lines::read(path)?;
     let places: BTreeMap<String, usize> =
         catalog.tasks.iter().enumerate().map(|(at, chosen)| (chosen.name(), at)).collect();
     let mut asked = Vec::with_capacity(golds.len());

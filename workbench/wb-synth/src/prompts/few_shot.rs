@@ -4,10 +4,10 @@ use std::path::Path;
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Result, Seed};
+use wb_core::{Error, Result, Seed, json_lines};
 
 use super::PromptMaterial;
-use crate::{config::FewShotConfig, lines, tasks::StepOutput};
+use crate::{config::FewShotConfig, tasks::StepOutput};
 
 /// The examples that come with the tasks, with the names that errors give their files: three for each task, each in
 /// another language where the task has several.
@@ -85,11 +85,11 @@ pub(super) fn load(config: &FewShotConfig) -> Result<Vec<Example>> {
     let mut examples = Vec::new();
     if config.built_in {
         for (name, text) in BUILT_IN {
-            examples.extend(lines::parse::<Example>(text, Path::new(name))?);
+            examples.extend(json_lines::parse::<Example>(text, Path::new(name))?);
         }
     }
     for path in &config.files {
-        examples.extend(lines::read::<Example>(path)?);
+        examples.extend(json_lines::read::<Example>(path)?);
     }
     for (at, example) in &examples {
         if example.task.is_empty() || example.snippet.is_empty() {

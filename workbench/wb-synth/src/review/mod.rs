@@ -8,11 +8,11 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Pair, fingerprint::Fingerprint};
+use wb_core::{Pair, fingerprint::Fingerprint, json_lines};
 
 pub use page::{MAX_ROWS, page};
 
-use crate::{Result, lines};
+use crate::Result;
 
 /// The decision of a person about a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl Reviews {
 /// Reads an exported review; of several lines about one pair the last counts.
 pub fn read(path: &Path) -> Result<Reviews> {
     let mut reviews = Reviews::default();
-    for (_, line) in lines::read::<Line>(path)? {
+    for (_, line) in json_lines::read::<Line>(path)? {
         reviews.verdicts.insert(line.id.clone(), line);
     }
     Ok(reviews)

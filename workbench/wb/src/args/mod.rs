@@ -196,6 +196,7 @@ Examples:
   wb index path/to/project
   wb index path/to/project --encoder latest    # found by meaning too
   wb index . ../library --dependency serde     # further folders, a dependency's source
+  wb index notebooks --annotations datasets/synthetic/annotations/annotations.jsonl
   wb index --watch
   wb index --status")]
     Index(IndexArguments),
@@ -206,6 +207,7 @@ Examples:
   wb search Parser::next --in src --explain
   wb search 'reading settings' -e 'fn \\w+_config' --budget 2000 --json
   wb search 'where is this tested' --current-file src/parser.rs
+  wb search --snippets 3 'stack several models' --project notebooks    # for a prompt
   cargo test 2>&1 | wb search --issue -")]
     Search(Box<SearchArguments>),
     #[command(flatten)]

@@ -26,6 +26,10 @@ pub struct IndexArguments {
     /// An index.scip of the project, which says what names mean: that of the project's folder, where none is named.
     #[arg(long, value_name = "FILE")]
     pub scip: Option<PathBuf>,
+    /// The annotations.jsonl of `wb synth`: what a language model said of cells and functions is searched with them. The
+    /// index keeps to it from then on; `none` forgets it.
+    #[arg(long, value_name = "FILE|none")]
+    pub annotations: Option<PathBuf>,
     /// Reads every file again, whatever index there is.
     #[arg(long)]
     pub anew: bool,
@@ -43,7 +47,7 @@ pub struct IndexArguments {
     #[arg(long, conflicts_with_all = ["status", "verify", "compact"])]
     pub watch: bool,
     /// Changes nothing: says what the index has, and what has changed since.
-    #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "alone", "dependency"])]
+    #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "alone", "dependency", "annotations"])]
     pub status: bool,
     /// Changes nothing: reads all of the index and its vectors, and says whether they are whole.
     #[arg(long, conflicts_with_all = ["anew", "encoder", "words", "status"])]
@@ -87,6 +91,10 @@ pub struct SearchArguments {
     /// Answers at most [default: 10; all lines, without a question]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub number: Option<u16>,
+    /// Snippets of code for a prompt (few-shot examples), so many, each whole: as Markdown, or with --json.
+    #[arg(long, value_name = "N", conflicts_with_all = ["number", "explain"], requires = "question",
+          value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub snippets: Option<u16>,
     /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,

@@ -1,6 +1,6 @@
 //! `wb index` and `wb search`: a project's code found by words, names and meaning.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use wb_bench::benchmarks::SEARCH;
@@ -8,12 +8,13 @@ use wb_code::structure::StructureSet;
 use wb_core::Error;
 use wb_pipeline::{
     requirements,
-    search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench},
+    search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench, SearchForm},
     structure::{BENCHMARK, QuestionSet, StructureBench},
     typed,
 };
 use wb_search::{
-    AnswerRequest, FileContext, IndexPlace, PartedQuestion, SearchContext, SearchQuestion, dependency, sets::SearchSet,
+    AnswerRequest, FileContext, IndexPlace, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion, dependency,
+    sets::SearchSet,
 };
 
 use super::End;
@@ -33,6 +34,7 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
     }
     place.further = (arguments.alone || !further.is_empty()).then_some(further);
     place.scip.clone_from(&arguments.scip);
+    place.annotations = arguments.annotations.clone().map(|file| Some(file).filter(|file| file != Path::new("none")));
     let looks = match &arguments {
         args::IndexArguments { status: true, .. } => Some(search::status(&place)?),
         args::IndexArguments { verify: true, .. } => Some(search::verify(&place)?),
@@ -63,10 +65,21 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     if let Some(args::SearchCommand::Tune(arguments)) = arguments.command {
         return tune(arguments);
     }
-    let place = IndexPlace::of(&arguments.project, arguments.index)?;
-    let text = arguments.question.unwrap_or_default();
+    let place = IndexPlace::of(&arguments.project, arguments.index.clone())?;
+    let text = arguments.question.clone().unwrap_or_default();
     let mut question = SearchQuestion::new(&text);
-    (question.below, question.roles, question.languages) = (arguments.below, arguments.kind, arguments.lang);
+    question.below.clone_from(&arguments.below);
+    question.roles.clone_from(&arguments.kind);
+    question.languages.clone_from(&arguments.lang);
+    if arguments.snippets.is_some() && question.roles.is_empty() {
+        question.roles = SearchAnswer::OF_SNIPPETS.to_vec();
+    }
+    let form = match &arguments {
+        args::SearchArguments { json: true, .. } => SearchForm::Json,
+        args::SearchArguments { snippets: Some(_), .. } => SearchForm::Snippets,
+        args::SearchArguments { explain: true, .. } => SearchForm::Explained,
+        _ => SearchForm::Text,
+    };
     let weights = search::weights(arguments.weights.as_deref())?;
     let issue = arguments.issue.as_deref().map(typed::text_of).transpose()?;
     let mut parted = match &issue {
@@ -76,7 +89,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     let context = context(arguments.context, &place)?;
     parted.set_context(&context, &weights.context);
     parted.set_hops(arguments.hops);
-    let most = match (arguments.number, issue.is_none() && text.is_empty()) {
+    let most = match (arguments.snippets.or(arguments.number), issue.is_none() && text.is_empty()) {
         (Some(number), _) => usize::from(number),
         (None, true) => usize::MAX,
         (None, false) => ANSWERS,
@@ -94,8 +107,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         weights,
         fresh: arguments.fresh,
         words: arguments.words,
-        json: arguments.json,
-        explain: arguments.explain,
+        form,
     };
     let found = output::with_bars(|progress| asked.ask(&place, progress))?;
     Ok(if found { End::Done } else { End::Refused })

@@ -97,9 +97,9 @@ fn an_experiment_is_judged_by_a_person_and_measured_without_asking_again() {
     // Other arms of the same answers, without a server.
     drop(server);
     let ledger = "datasets/synthetic/said/ledger.jsonl";
-    for arms in ["[code, both]", "[code, concat]"] {
-        let arms = format!("ab.arms={arms}");
-        let more = ["ab.judgements=judged.jsonl", "--replay", ledger, "--out", "other"];
+    for (arms, index) in [("[code, both]", false), ("[code, concat]", false), ("[code, annotation]", true)] {
+        let (arms, index) = (format!("ab.arms={arms}"), format!("ab.index={index}"));
+        let more = ["ab.judgements=judged.jsonl", &index, "--replay", ledger, "--out", "other"];
         sandbox.succeeds(&[&["ab", "said.yaml", &url, &arms], &more[..]].concat());
         let ab = sandbox.json("other/ab.json");
         assert_eq!(ab["metrics"][2]["means"][1], json!(1.0), "{arms}: the technique is found first");

@@ -1,14 +1,12 @@
 //! Jupyter notebooks: each code cell with the Markdown before it.
 
-mod magics;
-mod parse;
 mod votes;
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_code::canonical_name;
+use wb_code::notebook::{Cell, CellKind, Notebook, NotebookFault, without_data, without_magics};
 use wb_core::{Error, Origin, Progress};
 
 use super::{
@@ -16,7 +14,6 @@ use super::{
     files::{FileGroup, TextFile},
     source::{SnippetSource, Take, bad},
 };
-use parse::{Cell, CellKind, Notebook};
 pub use votes::{VoteKey, VotesConfig};
 
 /// Notebooks to read, and the cells to take.
@@ -101,9 +98,11 @@ impl SnippetSource for NotebookSnippets {
                 }
             }
             let Some(text) = file.read(self.max_file_bytes, take)? else { continue };
-            match parse::notebook(file, &text) {
+            match Notebook::parse(&text) {
                 Ok(notebook) => self.cells(file, notebook, &origin, take)?,
-                Err(error) => take.bad(error)?,
+                Err(NotebookFault { place, reason, message }) => {
+                    take.bad(bad(format!("{}:{place}", file.absolute.display()), reason, message))?;
+                }
             }
         }
         Ok(())
@@ -112,7 +111,6 @@ impl SnippetSource for NotebookSnippets {
 
 impl NotebookSnippets {
     fn cells(&self, file: &TextFile, notebook: Notebook, origin: &Origin, take: &mut Take<'_>) -> Result<()> {
-        let own = canonical_name(&notebook.language);
         let mut context = String::new();
         for (number, cell) in notebook.cells.into_iter().enumerate() {
             match cell {
@@ -124,7 +122,7 @@ impl NotebookSnippets {
                 }
                 Ok(Cell { kind: CellKind::Code, source }) => {
                     let above = std::mem::take(&mut context);
-                    self.code(Code { file, number: number + 1, source, above, own: &own }, origin, take);
+                    self.code(Code { file, number: number + 1, source, above, own: &notebook.language }, origin, take);
                 }
                 Ok(Cell { kind: CellKind::Other, .. }) => take.leave_out("raw cell", 1),
                 Err(what) => {
@@ -139,7 +137,7 @@ impl NotebookSnippets {
 
     fn code(&self, code: Code<'_>, origin: &Origin, take: &mut Take<'_>) {
         let (language, text) = match (self.magics, code.own) {
-            (Magics::Drop, "python") => match magics::without(&code.source) {
+            (Magics::Drop, "python") => match without_magics(&code.source) {
                 Ok(python) => python,
                 Err(magic) => return take.leave_out(format!("cell of {magic}"), 1),
             },
@@ -178,23 +176,6 @@ fn last_chars(text: &str, chars: usize) -> String {
     };
     let end = &text[at..];
     end.split_once('\n').map_or(end, |(_, rest)| rest).trim_start().to_owned()
-}
-
-/// Markdown without the bytes of pictures that stand in it.
-fn without_data(markdown: &str) -> String {
-    let mut kept = String::with_capacity(markdown.len().min(1 << 16));
-    let mut rest = markdown;
-    while let Some((before, data)) = rest.split_once("data:") {
-        kept.push_str(before);
-        kept.push_str("data:");
-        let end = data.find(|c: char| c.is_whitespace() || matches!(c, ')' | '"' | '\'' | '>')).unwrap_or(data.len());
-        if end <= 64 {
-            kept.push_str(&data[..end]);
-        }
-        rest = &data[end..];
-    }
-    kept.push_str(rest);
-    kept
 }
 
 #[cfg(test)]

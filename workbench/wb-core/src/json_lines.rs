@@ -1,9 +1,9 @@
-//! Small JSON-lines files of ours: typed line by line, and every error says which line.
+//! Files of JSON lines: typed line by line, and every error says which line.
 
 use std::path::Path;
 
+use crate::{Error, Result};
 use serde::de::DeserializeOwned;
-use wb_core::{Error, Result};
 
 /// All records of a file with their line numbers, from 1; empty lines are passed over.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<(usize, T)>> {

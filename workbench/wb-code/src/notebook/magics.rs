@@ -1,12 +1,12 @@
 //! IPython's own commands in cells of Python: taken out, or the language that they hand a cell to.
 
-use wb_code::{Language, canonical_name};
+use crate::{Language, canonical_name};
 
-/// The language of a cell and its text without IPython's commands; the cell magic, where the cell holds no code.
+/// The language of a cell of Python and its text without IPython's commands; the cell magic, where the cell holds no code.
 ///
 /// Lines that begin with `%name`, `!` or `?`, that assign one of the first two, or that end with `?` are no Python, but
 /// for lines inside of strings in three quotes.
-pub(super) fn without(source: &str) -> Result<(String, String), String> {
+pub fn without_magics(source: &str) -> Result<(String, String), String> {
     let mut rest = source.trim_start_matches(['\n', '\r', ' ', '\t']);
     // One cell magic can stand above another: `%%time` above `%%bash`.
     while rest.starts_with("%%") {
@@ -42,21 +42,22 @@ pub(super) fn without(source: &str) -> Result<(String, String), String> {
 }
 
 fn python(source: &str) -> String {
-    let mut kept = String::with_capacity(source.len());
+    lines(source).filter(|(_, is_magic)| !is_magic).map(|(line, _)| line).collect()
+}
+
+/// Lines of Python with their ends; true for IPython's commands.
+pub(super) fn lines(source: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut open: Option<&str> = None;
     // A command goes on over lines that end with a backslash.
     let mut continued = false;
-    for line in source.split_inclusive('\n') {
-        let command = open.is_none() && (continued || is_command(line));
-        if command {
-            continued = line.trim_end().ends_with('\\');
-            continue;
+    source.split_inclusive('\n').map(move |line| {
+        let is_magic = open.is_none() && (continued || is_command(line));
+        continued = is_magic && line.trim_end().ends_with('\\');
+        if !is_magic {
+            open = quotes(line, open);
         }
-        continued = false;
-        kept.push_str(line);
-        open = quotes(line, open);
-    }
-    kept
+        (line, is_magic)
+    })
 }
 
 fn is_command(line: &str) -> bool {
@@ -119,13 +120,13 @@ mod tests {
             ("\n%%time\n%%capture out\nfit()\n", "fit()\n"),
             ("%%writefile a/b.py\nx = 1\n", "x = 1\n"),
         ] {
-            assert_eq!(without(source), Ok(("python".into(), expected.into())), "{source}");
+            assert_eq!(without_magics(source), Ok(("python".into(), expected.into())), "{source}");
         }
     }
 
     #[test]
     fn cells_of_other_languages() {
-        let of = |source: &str| without(source);
+        let of = |source: &str| without_magics(source);
         assert_eq!(of("%%bash\nls -l\n"), Ok(("shell".into(), "ls -l\n".into())));
         assert_eq!(of("%%time\n%%script ruby\nputs 1"), Ok(("ruby".into(), "puts 1".into())));
         assert_eq!(of("%%R -i x\nplot(x)"), Ok(("r".into(), "plot(x)".into())));

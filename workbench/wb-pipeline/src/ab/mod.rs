@@ -2,6 +2,8 @@
 //!
 //! Judgements are a person's: what nobody judged yet is written down to be judged, in the form in which it is read.
 
+mod through_index;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::Path,
@@ -11,8 +13,11 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use wb_bench::{AbArm, AbExperiment, AbQuery, ArmTexts, BenchContestant};
 use wb_core::{
-    Error, Progress, Qrels, Seed, atomic,
-    records::ab::{AbRecord, ErrorClass},
+    Error, Progress, Qrels, Seed, atomic, json_lines,
+    records::{
+        ab::{AbRecord, ErrorClass},
+        annotation::Annotation,
+    },
     run_dir::write_json,
     suggest,
 };
@@ -20,7 +25,6 @@ use wb_llm::EngineInfo;
 use wb_synth::{
     Snippet,
     annotate::{AnnotatedSnippets, EmbedText},
-    lines,
     provenance::to_lines,
 };
 
@@ -63,7 +67,7 @@ pub struct AbQuestions {
 pub fn asked(config: &AbConfig) -> Result<AbQuestions> {
     let path = &config.queries;
     let mut queries: Vec<AbQuery> = Vec::new();
-    for (line, query) in lines::read::<AbQuery>(path).context("cannot read the queries")? {
+    for (line, query) in json_lines::read::<AbQuery>(path).context("cannot read the queries")? {
         let place = || format!("{}:{line}", path.display());
         for (name, value) in [("id", &query.id), ("text", &query.text)] {
             if value.trim().is_empty() {
@@ -81,7 +85,7 @@ pub fn asked(config: &AbConfig) -> Result<AbQuestions> {
     }
     let (mut qrels, mut classes) = (Qrels::default(), BTreeMap::new());
     let Some(path) = &config.judgements else { return Ok(AbQuestions { queries, qrels, classes }) };
-    for (line, judged) in lines::read::<Judgement>(path).context("cannot read the judgements")? {
+    for (line, judged) in json_lines::read::<Judgement>(path).context("cannot read the judgements")? {
         if !queries.iter().any(|query| query.id == judged.query) {
             let message = format!("no query is called `{}`", judged.query);
             let hint = suggest::hint(&judged.query, queries.iter().map(|query| query.id.as_str()));
@@ -102,9 +106,17 @@ pub fn search(
     asked: &AbQuestions,
     contestant: &BenchContestant<'_>,
     snippets: &[Snippet],
-    annotations: &[Option<wb_synth::annotate::Annotation>],
+    annotations: &[Option<Annotation>],
     progress: &mut dyn FnMut(Progress),
 ) -> Result<[AbArm; 2]> {
+    if config.index {
+        let search = |arm: EmbedText| {
+            let annotations = if arm == EmbedText::Code { &[] } else { annotations };
+            through_index::search(arm.as_str(), contestant, &asked.queries, snippets, annotations, progress)
+        };
+        let [baseline, candidate] = config.arms.map(search);
+        return Ok([baseline?, candidate?]);
+    }
     let ids: Vec<String> = snippets.iter().map(|snippet| snippet.id.clone()).collect();
     let mut arm = |embed: EmbedText| -> Result<AbArm> {
         let all = embed.all(snippets, annotations);
@@ -167,7 +179,7 @@ fn measure(
     let file = out.join(TO_JUDGE);
     // What a person graded in this file stays in it, whether it is named as judgements or not yet.
     let mut lines_of_file: Vec<Judgement> = match file.is_file() {
-        true => lines::read(&file)?.into_iter().map(|(_, judged)| judged).collect(),
+        true => json_lines::read(&file)?.into_iter().map(|(_, judged)| judged).collect(),
         false => Vec::new(),
     };
     lines_of_file.retain(|judged| judged.grade.is_some());

@@ -4,27 +4,47 @@ use serde::Deserialize;
 use serde_json::Value;
 use wb_core::error::json_message;
 
-use super::super::{Result, files::TextFile, source::bad};
+use crate::canonical_name;
 
-/// A notebook as far as it matters here.
-pub(super) struct Notebook {
-    /// The kernel's language as the file says it; Python where it says nothing.
-    pub(super) language: String,
+/// The code and the prose of a notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notebook {
+    /// The kernel's language by its usual name here; Python where the file says nothing.
+    pub language: String,
     /// Its cells in order; what is wrong with one that is none.
-    pub(super) cells: Vec<Result<Cell, String>>,
+    pub cells: Vec<Result<Cell, String>>,
 }
 
-pub(super) struct Cell {
-    pub(super) kind: CellKind,
-    pub(super) source: String,
+/// A cell of a notebook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// Code or prose.
+    pub kind: CellKind,
+    /// Its text.
+    pub source: String,
 }
 
+/// A kind of cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CellKind {
+pub enum CellKind {
+    /// Code.
     Code,
     /// Markdown, or a heading.
     Text,
+    /// Text for programs: raw cells, HTML.
     Other,
+}
+
+/// The reason that a text is no notebook.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct NotebookFault {
+    /// Line and column, or the line alone.
+    pub place: String,
+    /// The kind of fault in two words, to count by.
+    pub reason: &'static str,
+    /// The whole sentence.
+    pub message: String,
 }
 
 #[derive(Deserialize)]
@@ -59,19 +79,30 @@ struct RawCell {
     language: String,
 }
 
-pub(super) fn notebook(file: &TextFile, text: &str) -> Result<Notebook> {
-    let raw: RawNotebook = serde_json::from_str(text).map_err(|error| {
-        let message = json_message(&error);
-        let place = format!("{}:{}", file.line(error.line()), error.column());
-        match error.classify() {
-            serde_json::error::Category::Eof => {
-                bad(place, "cut off", "the notebook ends inside its JSON, as if it was cut off")
-            }
-            serde_json::error::Category::Data => bad(place, "not a notebook", format!("not a notebook: {message}")),
-            _ => bad(place, "not JSON", format!("not JSON: {message}")),
-        }
-    })?;
-    let wrong = |what: String| bad(file.line(1), "not a notebook", what);
+impl Notebook {
+    /// Reads the text of an `.ipynb` file.
+    ///
+    /// # Errors
+    ///
+    /// If it is no notebook of formats 2 to 4; a cell that is none is told in its place.
+    pub fn parse(text: &str) -> Result<Self, NotebookFault> {
+        let raw: RawNotebook = serde_json::from_str(text).map_err(|error| {
+            let message = json_message(&error);
+            let (reason, message) = match error.classify() {
+                serde_json::error::Category::Eof => {
+                    ("cut off", "the notebook ends inside its JSON, as if it was cut off".to_owned())
+                }
+                serde_json::error::Category::Data => ("not a notebook", format!("not a notebook: {message}")),
+                _ => ("not JSON", format!("not JSON: {message}")),
+            };
+            NotebookFault { place: format!("{}:{}", error.line(), error.column()), reason, message }
+        })?;
+        notebook(raw)
+    }
+}
+
+fn notebook(raw: RawNotebook) -> Result<Notebook, NotebookFault> {
+    let wrong = |message: String| NotebookFault { place: "1".into(), reason: "not a notebook", message };
     let cells: Vec<RawCell> = match (raw.nbformat, raw.cells, raw.worksheets) {
         (Some(4), Some(cells), _) => cells,
         (Some(2 | 3), _, Some(sheets)) => sheets.into_iter().flat_map(|sheet| sheet.cells).collect(),
@@ -89,7 +120,7 @@ pub(super) fn notebook(file: &TextFile, text: &str) -> Result<Notebook> {
         .or_else(|| named(&["kernelspec", "language"]))
         .or(of_cell)
         .unwrap_or_else(|| "python".to_owned());
-    Ok(Notebook { language, cells: cells.into_iter().map(cell).collect() })
+    Ok(Notebook { language: canonical_name(&language), cells: cells.into_iter().map(cell).collect() })
 }
 
 fn cell(raw: RawCell) -> Result<Cell, String> {
