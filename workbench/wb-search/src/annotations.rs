@@ -51,11 +51,6 @@ impl ProjectAnnotations {
         &self.file
     }
 
-    /// Number of annotated texts.
-    pub fn n_texts(&self) -> usize {
-        self.by_text.len()
-    }
-
     /// Gives the units of a file what was said of the cells, functions and classes that begin in them.
     pub(crate) fn annotate(&self, units: &mut [CodeUnit], text: &str, language: &str) {
         for (line, code) in annotated(text, language) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use wb_code::notebook::comment_of;
 use wb_core::untrusted::clean;
 
 use crate::{
@@ -15,20 +16,21 @@ impl SearchAnswer {
     /// Kinds of files whose code is a snippet for a prompt.
     pub const OF_SNIPPETS: [FileRole; 2] = [FileRole::Source, FileRole::Example];
 
-    /// The answers as snippets, best first: the place, the summary where there is one, the code.
+    /// The answers as snippets, best first: the place, and fenced the code, below a model's summary where there is one.
     pub fn snippets(&self) -> String {
         let mut told = String::new();
-        let here = self.answers.iter().filter(|unit| unit.extent != Extent::Stale);
-        for (number, AnsweredUnit { found, said, text, .. }) in (1..).zip(here) {
+        for (number, AnsweredUnit { found, extent, said, text, .. }) in (1..).zip(&self.answers) {
             let (path, [first, last]) = (clean(&found.path), found.lines);
-            let _ = writeln!(told, "### Example {number}: {path}:{first}-{last}");
-            if let Some(summary) = said.lines().next() {
-                let _ = writeln!(told, "{summary}");
+            let _ = writeln!(told, "### Example {number}: {path}:{first}-{last}\n");
+            if *extent == Extent::Stale {
+                let _ = writeln!(told, "(has changed since it was indexed; `wb search --fresh` reads it again)\n");
+                continue;
             }
-            let code = code(text);
-            let fence = "`".repeat(longest_run(&code, '`').max(2) + 1);
             let language = language_and_role(&found.path, "").map_or("", |(language, _)| language);
-            let _ = writeln!(told, "\n{fence}{language}\n{code}\n{fence}\n");
+            let summary = said.lines().next().map(|summary| format!("{} {summary}\n", comment_of(language)));
+            let code = format!("{}{}", summary.unwrap_or_default(), code(text));
+            let fence = "`".repeat(longest_run(&code, '`').max(2) + 1);
+            let _ = writeln!(told, "{fence}{language}\n{code}\n{fence}\n");
         }
         told.extend(self.empty.iter().map(|why| format!("nothing found: {why}\n")));
         told.truncate(told.trim_end_matches('\n').len());

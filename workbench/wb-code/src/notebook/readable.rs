@@ -14,7 +14,7 @@ use super::{
 pub const CELL: &str = "%%";
 /// Stands before the name of the language, in the first line, behind the sign of a comment.
 const LANGUAGE: &str = "language: ";
-/// Stands before IPython's commands, which are comments here; nobody writes two spaces.
+/// Stands before IPython's commands, which are comments here; people write one space.
 const COMMAND: &str = "#  ";
 /// Separates lines that the file has in one: no end of a line to Rust, white space to grammars.
 const INNER: &str = "\r";
@@ -38,7 +38,7 @@ pub fn language_of(readable: &str) -> &str {
 ///
 /// If it is no notebook, or one whose cells share a line, as where the whole file is one.
 pub fn readable(text: &str) -> Result<String, NotebookFault> {
-    let notebook = Notebook::parse(text)?;
+    let notebook = Notebook::parse(text.strip_prefix('\u{feff}').unwrap_or(text))?;
     let raw: Vec<&str> = text.lines().collect();
     let comment = comment_of(&notebook.language);
     let mut lines = vec![String::new(); raw.len()];
@@ -222,6 +222,7 @@ mod tests {
     fn a_notebook_on_one_line_is_none_with_lines() {
         let one = NOTEBOOK.replace('\n', " ");
         assert_eq!(readable(&one).unwrap_err().reason, "cells share lines");
+        assert_eq!(readable(&format!("\u{feff}{NOTEBOOK}")), readable(NOTEBOOK));
         assert_eq!(readable("{").unwrap_err().reason, "cut off");
     }
 

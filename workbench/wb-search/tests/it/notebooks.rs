@@ -138,6 +138,9 @@ fn what_was_said_of_a_cell_finds_it_until_it_is_forgotten() {
     place.annotations = Some(Some(file.clone()));
     let said = "Draws the imbalance.\nKeywords: histogram\nhow skewed is it";
     assert!(ask(&place, "draws imbalance").contains(&("churn.ipynb".to_owned(), said.to_owned())));
+    let index = place.read().unwrap().unwrap();
+    let snippets = || SearchAnswer::of(&index, &request("draws imbalance", None), &weights).unwrap().snippets();
+    assert!(snippets().contains("\n\n```python\n# Draws the imbalance.\n# A picture.\n"), "{}", snippets());
     assert_eq!(ask(&place, "evens")[0].0, "lib.py");
     // The index keeps to it, also for a file that changes, and sees that the annotations have changed.
     place.annotations = None;
