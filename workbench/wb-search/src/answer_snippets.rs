@@ -50,13 +50,7 @@ fn code(text: &str) -> String {
 }
 
 fn longest_run(text: &str, of: char) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for c in text.chars() {
-        run = if c == of { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+    text.split(|c| c != of).map(str::len).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -80,12 +80,8 @@ impl IndexPlace {
         anew: bool,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(CodeIndex, FolderFiles)> {
-        let before = match (anew, &self.further) {
-            (true, Some(_)) => None,
-            // A damaged one has nothing to keep.
-            (true, None) => self.read().unwrap_or_default(),
-            (false, _) => self.read()?,
-        };
+        // A damaged one has nothing to keep to.
+        let before = if anew { self.read().unwrap_or_default() } else { self.read()? };
         let further = self.further.as_deref().or(before.as_ref().map(CodeIndex::further)).unwrap_or_default();
         let mut found = FolderFiles::of_several(&self.root, further)?;
         let annotated = match &self.annotations {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wb_core::{Progress, Side};
 use wb_retrieval::top_k::top_k;
 
-use super::{AbQuery, DEPTH};
+use super::AbQuery;
 use crate::{
     Result,
     contestant::{BenchContestant, Chosen},
@@ -33,6 +33,9 @@ pub struct ArmTexts<'a> {
 }
 
 impl AbArm {
+    /// Number of results that are looked at.
+    pub const DEPTH: usize = 5;
+
     /// Searches the texts with all queries. Equal scores are ordered by position; what a contestant does not find at
     /// all (BM25: no word in common) is not in the ranking.
     pub fn search(
@@ -61,7 +64,7 @@ impl AbArm {
             for (score, document) in scores.iter().zip(corpus.documents) {
                 best[*document] = best[*document].max(*score);
             }
-            let hits = top_k(&best, DEPTH).into_iter();
+            let hits = top_k(&best, Self::DEPTH).into_iter();
             let is_found = |score: f32| score > floor.unwrap_or(f32::NEG_INFINITY);
             hits.filter(|hit| is_found(hit.score)).map(|hit| corpus.ids[hit.document].clone()).collect::<Vec<_>>()
         };

@@ -23,8 +23,6 @@ use crate::Result;
 
 /// The cuts of the experiment.
 const FIRST: usize = 3;
-/// Number of results that are looked at.
-const DEPTH: usize = 5;
 
 /// A query, and what a good answer to it shows. What is left empty is not asked about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -99,7 +97,8 @@ impl AbExperiment<'_> {
     pub fn run(&self, seed: Seed) -> Result<AbRecord> {
         self.check()?;
         let arms = [self.baseline, self.candidate];
-        let of_experiment = [Metric::Precision(FIRST), Metric::Precision(DEPTH), Metric::Mrr(Some(DEPTH))];
+        let of_experiment =
+            [Metric::Precision(FIRST), Metric::Precision(AbArm::DEPTH), Metric::Mrr(Some(AbArm::DEPTH))];
         let values: Vec<[Vec<f64>; 2]> = {
             let measured = arms.map(|arm| {
                 let ranked = self.queries.iter().map(|query| (query.id.as_str(), self.found(arm, query)));
@@ -156,7 +155,7 @@ impl AbExperiment<'_> {
                 let Some(ranking) = arm.rankings.get(&query.id) else {
                     return Err(wrong(place, format!("arm `{}` has no ranking for it", arm.name)));
                 };
-                let first = &ranking[..ranking.len().min(DEPTH)];
+                let first = &ranking[..ranking.len().min(AbArm::DEPTH)];
                 if let Some(twice) = (1..first.len()).find(|at| first[..*at].contains(&first[*at])) {
                     let message = format!("arm `{}` has document {} twice", arm.name, first[twice]);
                     return Err(wrong(place, message));
@@ -167,7 +166,7 @@ impl AbExperiment<'_> {
     }
 
     fn found<'q>(&'q self, arm: &'q AbArm, query: &AbQuery) -> impl Iterator<Item = &'q str> {
-        arm.rankings.get(&query.id).into_iter().flatten().take(DEPTH).map(String::as_str)
+        arm.rankings.get(&query.id).into_iter().flatten().take(AbArm::DEPTH).map(String::as_str)
     }
 
     fn judged(&self, arm: &AbArm, query: &AbQuery) -> Vec<AbFound> {

@@ -35,8 +35,8 @@ impl LazyStructure {
         self.made.get().is_some()
     }
 
-    /// Takes what its source would give, from whoever has it at hand.
-    pub fn take(&self, structure: FileStructure) {
+    /// Sets what its source would give, from whoever has it at hand.
+    pub fn set(&self, structure: FileStructure) {
         // Where another was faster, it has the same.
         _ = self.made.set(structure);
     }

@@ -18,9 +18,6 @@ use wb_search::{
 };
 use wb_synth::Snippet;
 
-/// Results of a query.
-const DEPTH: usize = 5;
-
 /// A file of cells, and the lines of each snippet in it.
 #[derive(Default)]
 struct CellFile<'s> {
@@ -102,7 +99,7 @@ fn ids(
 ) -> Result<Vec<String>> {
     let mut ids: Vec<String> = Vec::new();
     // More than are wanted, as several units can be of one snippet.
-    for unit in index.search_issue(asked, weights, 8 * DEPTH)? {
+    for unit in index.search_issue(asked, weights, 8 * AbArm::DEPTH)? {
         let here = files.get(&unit.path).into_iter().flat_map(|file| &file.snippets);
         for (lines, id) in here {
             if lines[0] <= unit.lines[1] && unit.lines[0] <= lines[1] && !ids.iter().any(|before| before == id) {
@@ -110,7 +107,7 @@ fn ids(
             }
         }
     }
-    ids.truncate(DEPTH);
+    ids.truncate(AbArm::DEPTH);
     Ok(ids)
 }
 

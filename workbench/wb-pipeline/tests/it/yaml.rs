@@ -5,26 +5,7 @@ use std::fs;
 use wb_pipeline::{config::Experiment, output::hint};
 
 /// An experiment without a network.
-const TINY: &str = "\
-name: tiny
-seed: 5
-device: cpu
-data:
-  sources:
-    - code: { path: code }
-  split: { validation: 0.1, test: 0.2 }
-encoder:
-  model: { static_embedding: { dim: 16 } }
-  tokenizer: { vocab_size: 400 }
-  max_tokens: { query: 32, document: 64 }
-train:
-  loss: { mnrl: { scale: 20 } }
-  batch: { pairs: 16 }
-  optimizer: { adamw: { learning_rate: 0.01 } }
-  epochs: 2
-bench:
-  benchmarks: [{ benchmark: { pairs: {} } }]
-";
+const TINY: &str = include_str!("../fixtures/tiny.yaml");
 
 /// A transformer of two layers in its place.
 const TRANSFORMER: &str =

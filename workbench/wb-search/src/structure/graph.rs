@@ -93,7 +93,7 @@ impl IndexStructures {
         let Some(Ok(bytes)) = self.kept(path).and_then(|store| store.bytes(*key)) else { return true };
         let has = names.iter().any(|name| memchr::memmem::find(&bytes, name.as_bytes()).is_some());
         if has && let Ok(read) = FileStructure::from_bytes(&bytes) {
-            structure.take(self.exact.complete(path, read));
+            structure.set(self.exact.complete(path, read));
         }
         has
     }

@@ -20,26 +20,7 @@ pub struct Sandbox {
 }
 
 /// A bag of token vectors, trained on the made-up tree.
-pub const TINY: &str = "\
-name: tiny
-seed: 5
-device: cpu
-data:
-  sources:
-    - code: { path: code }
-  split: { validation: 0.1, test: 0.2 }
-encoder:
-  model: { static_embedding: { dim: 16 } }
-  tokenizer: { vocab_size: 400 }
-  max_tokens: { query: 32, document: 64 }
-train:
-  loss: { mnrl: { scale: 20 } }
-  batch: { pairs: 16 }
-  optimizer: { adamw: { learning_rate: 0.01 } }
-  epochs: 2
-bench:
-  benchmarks: [{ benchmark: { pairs: {} } }]
-";
+pub const TINY: &str = include_str!("../../../wb-pipeline/tests/fixtures/tiny.yaml");
 
 /// A transformer of two layers in its place.
 pub const TRANSFORMER: &str =
