@@ -58,7 +58,7 @@ debian_exec() {
     for place in $PLACES; do
       if [ -d "$place" ]; then
         mkdir -p "$DEBIAN$place"
-        mount --bind "$place" "$DEBIAN$place"
+        mount --rbind "$place" "$DEBIAN$place"
       fi
     done
     unset IFS

@@ -61,6 +61,15 @@ pub fn folder_with<E: From<Error>>(
     Ok(sync_folder(&parent(path))?)
 }
 
+/// Gives `work` a temporary folder beside `path` that is gone afterwards, and takes out those that killed processes left.
+pub fn in_scratch<T, E: From<Error>>(
+    path: &Path,
+    work: impl FnOnce(&Path) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    remove_abandoned(&parent(path));
+    Ok(TemporaryFolder::filled(path, work)?.1)
+}
+
 /// [`folder_with`] in the place of a folder that may be there already. A crash leaves the old one or the new one, once
 /// [`restore_folders`] has been there.
 pub fn replace_folder_with<E: From<Error>>(
@@ -229,9 +238,14 @@ pub(crate) fn parent(path: &Path) -> PathBuf {
 /// The name of something unfinished beside `path`, another one at each call: `.NAME.HOST.RANDOM.PID.tmp`. Processes of
 /// several hosts and containers may share a disk, and their numbers are not different.
 pub fn temporary_name(path: &Path) -> PathBuf {
+    beside(path, ".", &format!(".{}.tmp", writer_name()))
+}
+
+/// The name of whoever writes something now, another one at each call: `HOST.RANDOM.PID`.
+pub fn writer_name() -> String {
     // The standard library's hash maps draw a key of their own from the system.
     let random = RandomState::new().hash_one(()) as u32;
-    beside(path, ".", &format!(".{}.{random:08x}.{}.tmp", host_name(), std::process::id()))
+    format!("{}.{random:08x}.{}", host_name(), std::process::id())
 }
 
 /// The host's name as part of a file's name: its first letters and digits, or `host` where nobody knows it.

@@ -48,6 +48,7 @@ pub mod requirements;
 pub mod resume;
 pub mod search;
 pub mod session;
+pub mod shards;
 pub mod stages;
 pub mod steps;
 pub mod structure;

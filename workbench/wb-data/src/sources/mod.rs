@@ -14,6 +14,7 @@ mod jsonl;
 mod parallel_lines;
 mod parquet;
 mod record;
+pub mod row_ranges;
 mod scores;
 mod source;
 pub mod texts;

@@ -2,6 +2,7 @@
 
 use std::{
     fs::File,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::Arc,
@@ -16,7 +17,11 @@ use arrow_array::{
     },
 };
 use arrow_schema::DataType;
-use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
+use parquet::{
+    arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder},
+    errors::ParquetError,
+    file::reader::ChunkReader,
+};
 use serde_json::{Map, Value};
 use wb_core::Progress;
 
@@ -33,8 +38,20 @@ pub(crate) fn records(
     sink: &mut Sink<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
-    let mut row = 0;
-    batches(path, |name| roots.iter().any(|root| root == name), &mut |batch, total| {
+    let file = File::open(path).map_err(Error::io("read", &**path))?;
+    records_of(path, (file, None), roots, sink, progress)
+}
+
+/// Gives the rows of a file, or some of them, to `sink`; numbered as they are in the file.
+pub(super) fn records_of<R: ChunkReader + 'static>(
+    path: &Arc<Path>,
+    (file, rows): (R, Option<Range<u64>>),
+    roots: &[String],
+    sink: &mut Sink<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
+    let mut row = rows.as_ref().map_or(0, |rows| rows.start as usize);
+    batches_of(path, (file, rows), |name| roots.iter().any(|root| root == name), &mut |batch, total| {
         let names: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
         for at in 0..batch.num_rows() {
             row += 1;
@@ -68,6 +85,16 @@ pub(crate) fn batches(
     take: &mut dyn FnMut(&RecordBatch, u64) -> Result<()>,
 ) -> Result<()> {
     let file = File::open(path).map_err(Error::io("read", path))?;
+    batches_of(path, (file, None), wanted, take)
+}
+
+/// Gives batches of all rows, or of some of them, to `take`.
+fn batches_of<R: ChunkReader + 'static>(
+    path: &Path,
+    (file, rows): (R, Option<Range<u64>>),
+    wanted: impl Fn(&str) -> bool,
+    take: &mut dyn FnMut(&RecordBatch, u64) -> Result<()>,
+) -> Result<()> {
     let mut reader = guard(path, || {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, error))?;
         let total = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default();
@@ -85,6 +112,10 @@ pub(crate) fn batches(
             return Err(Error::file(path, message).with_hint(naming(&names)));
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), columns);
+        let builder = match rows {
+            Some(rows) => within(builder, rows),
+            None => builder,
+        };
         let reader =
             builder.with_projection(mask).with_batch_size(4096).build().map_err(|error| corrupt(path, error))?;
         Ok((reader, total))
@@ -94,6 +125,34 @@ pub(crate) fn batches(
         take(&batch, total)?;
     }
     Ok(())
+}
+
+/// Narrows a reader to rows; groups of rows without any of them are not read.
+fn within<R: ChunkReader + 'static>(
+    builder: ParquetRecordBatchReaderBuilder<R>,
+    rows: Range<u64>,
+) -> ParquetRecordBatchReaderBuilder<R> {
+    let (mut groups, mut before, mut begin) = (Vec::new(), 0, 0);
+    for (at, group) in builder.metadata().row_groups().iter().enumerate() {
+        let end = begin + u64::try_from(group.num_rows()).unwrap_or_default();
+        if begin < rows.end && rows.start < end {
+            if groups.is_empty() {
+                before = rows.start.saturating_sub(begin);
+            }
+            groups.push(at);
+        }
+        begin = end;
+    }
+    let (offset, limit) = (before as usize, rows.end.saturating_sub(rows.start) as usize);
+    builder.with_row_groups(groups).with_offset(offset).with_limit(limit)
+}
+
+/// The number of a file's rows.
+pub(super) fn rows_of<R: ChunkReader + 'static>(path: &Path, file: R) -> Result<u64> {
+    guard(path, || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, error))?;
+        Ok(u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default())
+    })
 }
 
 /// The names of a file's columns.
@@ -120,6 +179,23 @@ fn guard<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn corrupt(path: &Path, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    // Whoever hands out the bytes has own words for those that it cannot have.
+    let cause = match cause.into().downcast::<ParquetError>() {
+        Ok(cause) => match *cause {
+            ParquetError::External(cause) => {
+                let cause = match cause.downcast::<std::io::Error>() {
+                    Ok(cause) => cause.into_inner().unwrap_or_else(|| "cannot be read".into()),
+                    Err(cause) => cause,
+                };
+                match cause.downcast::<Error>() {
+                    Ok(own) => return *own,
+                    Err(cause) => cause,
+                }
+            }
+            cause => cause.into(),
+        },
+        Err(cause) => cause,
+    };
     Error::file(path, "not a whole Parquet file").with_cause(cause).with_hint("get or write the file again")
 }
 

@@ -61,13 +61,18 @@ impl TextFields {
     }
 
     /// Top-level names that a reader of tables must fetch.
-    fn roots(&self, only: &BTreeMap<String, Value>) -> Vec<String> {
+    pub(super) fn roots(&self, only: &BTreeMap<String, Value>) -> Vec<String> {
         let names = [&self.text, &self.context, &self.language, &self.group, &self.path, &self.license];
         let names = names.into_iter().chain(&self.id).chain(only.keys());
         roots(names.map(String::as_str))
     }
 
-    fn pick(&self, record: &Record<'_>, only: &BTreeMap<String, Value>, stem: &str) -> Result<Mapped<TextRecord>> {
+    pub(super) fn pick(
+        &self,
+        record: &Record<'_>,
+        only: &BTreeMap<String, Value>,
+        stem: &str,
+    ) -> Result<Mapped<TextRecord>> {
         if let Some(reason) = left_out(only, record)? {
             return Ok(Mapped::LeftOut(reason));
         }

@@ -63,6 +63,15 @@ impl Folder {
         found
     }
 
+    /// The files of a folder that decide what its encoder computes, in order.
+    pub fn files_in(path: &Path) -> Result<Vec<String>> {
+        let names = names_in(path)?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut files = Self::files_among(&names);
+        files.sort();
+        Ok(files)
+    }
+
     /// Picks those of [`Folder::files_among`] that [`Folder::sized_like`] reads: all but the network's weights.
     pub fn small_files_among(paths: &[&str]) -> Vec<String> {
         let is_network = |file: &String| {
@@ -74,11 +83,8 @@ impl Folder {
     /// The hash of every file that decides what an encoder in a folder computes, with its name: weights, sizes,
     /// tokenizer, pooling, prompts; of adapters alone also their base model's.
     pub fn fingerprint(path: &Path) -> Result<Fingerprint> {
-        let names = names_in(path)?;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let files = Self::files_in(path)?;
         let mut all = Fingerprint::builder();
-        let mut files = Self::files_among(&names);
-        files.sort();
         for file in &files {
             all.text(file).text(Fingerprint::of_file(&path.join(file))?.as_str());
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::Command;
+use super::{Command, ShardsCommand};
 
 /// Rules for fetching models and data of the hub.
 #[derive(Debug, Args)]
@@ -34,7 +34,9 @@ impl Command {
             Self::Encode(encode) => &encode.places,
             Self::Export(export) => &export.places,
             Self::Ls(ls) => &ls.places,
-            Self::Synth(_)
+            Self::Shards(ShardsCommand::Plan(plan)) => &plan.given.places,
+            Self::Shards(_)
+            | Self::Synth(_)
             | Self::Init(_)
             | Self::Index(_)
             | Self::Search(_)

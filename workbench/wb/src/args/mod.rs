@@ -11,6 +11,7 @@ mod mcp;
 mod mine_negatives;
 mod runs;
 mod search;
+mod shards;
 mod structure;
 mod text2sql;
 
@@ -33,6 +34,7 @@ pub use self::{
     mine_negatives::MineNegatives,
     runs::{Compare, Ls, Report},
     search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
+    shards::{MergeShards, MissingShards, PlanArguments, PlanPlace, RunShards, ShardsCommand},
     structure::{
         CallersArguments, GraphArguments, ImpactArguments, MapArguments, OutlineArguments, PageArguments,
         StructureCommand, SymbolArguments,
@@ -241,6 +243,22 @@ Row i is text i. Beside a .npy lie the texts' ids, one a line, as `negatives.vec
 for each token has its rows text after text there, and a file of where each text begins. Stopped or killed, the same
 command goes on and ends in the same bytes; nothing is written over.")]
     Encode(Encode),
+    /// Cuts a stage into shards, for as many machines as there are; the result is that of one, byte for byte.
+    #[command(subcommand)]
+    #[command(after_help = "\
+Examples:
+  wb shards plan configs/minilm-lora.yaml --stage encode --encoder latest --work s3://bucket/wb --shards 64
+  wb shards plan --stage encode --in code.parquet --field code --encoder latest --work /shared/wb
+  wb shards run PLAN --shard 7            # as a scheduler starts it; without --shard, its variables say the number
+  wb shards run PLAN --all --processes 4  # on this machine
+  wb shards status PLAN
+  wb shards run PLAN --all --slurm --at-once 64 --option=--partition=gpu --option=--gpus=1
+  sbatch --array=$(wb shards missing PLAN --as slurm) --wrap 'wb shards run PLAN'      # the same by hand, once
+  wb shards merge PLAN --out vectors
+
+Exit codes of `run`: 0 done, by this attempt or another; 2 no attempt will do better; 75 try again. Attempts may be killed,
+repeated and run beside each other: the first that is whole counts.")]
+    Shards(ShardsCommand),
     /// Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT.
     #[command(after_help = "\
 Examples:

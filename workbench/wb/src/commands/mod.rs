@@ -18,6 +18,7 @@ mod mine_negatives;
 mod recipes;
 mod report;
 mod search;
+mod shards;
 mod structure;
 mod synth;
 mod text2sql;
@@ -36,6 +37,8 @@ pub enum End {
     Refused = 1,
     /// An error.
     Error = 2,
+    /// An error that may not come again: a server that did not answer, a disk that was full.
+    TryAgain = 75,
     /// Stopped by Ctrl-C, with a checkpoint.
     Interrupted = 130,
 }
@@ -63,6 +66,7 @@ pub fn run(command: Command) -> Result<End> {
         Command::Mcp(arguments) => mcp::mcp(arguments),
         Command::Agents(arguments) => agents::agents(arguments),
         Command::Encode(arguments) => encode::encode(arguments),
+        Command::Shards(command) => shards::shards(command),
         Command::Export(arguments) => export::export(&arguments),
         Command::Ls(arguments) => ls::ls(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),

@@ -13,8 +13,8 @@ use wb_fake_hub::FakeHub;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
-    made_up::parquet_bytes,
     sandbox::{Sandbox, has, told},
+    tables::parquet_bytes,
 };
 
 /// A project, and a server for it.

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::made_up::{SHOP, database};
 use crate::{
-    made_up::parquet_bytes,
     sandbox::{Sandbox, has},
+    tables::parquet_bytes,
 };
 
 #[test]

@@ -2,9 +2,6 @@
 
 use std::{fmt::Write, fs, path::Path};
 
-use arrow_array::RecordBatch;
-use parquet::arrow::ArrowWriter;
-
 const CRATES: [&str; 20] = [
     "alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", "ivy", "juniper", "kapok", "larch", "maple",
     "nutmeg", "oak", "pine", "quince", "rowan", "spruce", "teak",
@@ -38,7 +35,7 @@ impl Words {
 }
 
 /// Writes the tree.
-pub fn tree(root: &Path) {
+pub(crate) fn tree(root: &Path) {
     let mut words = Words(7);
     for name in CRATES {
         let folder = root.join(name);
@@ -80,13 +77,4 @@ fn function(verb: &str, words: &mut Words) -> String {
 
 fn capital(word: &str) -> String {
     word[..1].to_uppercase() + &word[1..]
-}
-
-/// A table as the bytes of a Parquet file.
-pub fn parquet_bytes(batch: &RecordBatch) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
-    writer.write(batch).unwrap();
-    writer.close().unwrap();
-    bytes
 }

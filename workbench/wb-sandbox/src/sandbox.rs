@@ -20,20 +20,27 @@ pub struct Sandbox {
 }
 
 /// A bag of token vectors, trained on the made-up tree.
-pub const TINY: &str = include_str!("../../../wb-pipeline/tests/fixtures/tiny.yaml");
+pub const TINY: &str = include_str!("../../wb-pipeline/tests/fixtures/tiny.yaml");
 
 /// A transformer of two layers in its place.
 pub const TRANSFORMER: &str =
     "encoder.model={transformer: {hidden_size: 16, layers: 2, heads: 2, intermediate_size: 32, positions: 64}}";
 
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Sandbox {
+    /// A new project.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("wb-").tempdir().unwrap();
         let mut settings = insta::Settings::clone_current();
         // What differs from machine to machine and from day to day.
         settings.add_filter(&escape(&folder.path().canonicalize().unwrap().display().to_string()), "[project]");
         settings.add_filter(&escape(&folder.path().display().to_string()), "[project]");
-        settings.add_filter(&escape(env!("CARGO_BIN_EXE_wb")), "wb");
+        settings.add_filter(&escape(&program()), "wb");
         settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "[time]");
         settings.add_filter(r"\d{4}-\d\d-\d\d-", "[date]-");
         settings.add_filter(r"-[0-9a-f]{8,12}\b", "-[hash]");
@@ -56,10 +63,12 @@ impl Sandbox {
         sandbox
     }
 
+    /// The place of a file of the project.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
+    /// Writes a file of the project, and the folders above it.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -130,7 +139,7 @@ impl Sandbox {
 
     /// The command, ready to run.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wb"));
+        let mut command = Command::new(program());
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("WB_") || name.starts_with("HF_")) {
             command.env_remove(name);
@@ -292,6 +301,11 @@ impl Sandbox {
         let count = |run: PathBuf| fs::read_dir(run.join("checkpoints")).map_or(0, Iterator::count);
         folders.flatten().map(|entry| count(entry.path())).sum()
     }
+}
+
+/// The program, where Cargo says that it lies to the tests that it runs.
+fn program() -> String {
+    std::env::var("CARGO_BIN_EXE_wb").expect("tests of the command are run by cargo test")
 }
 
 fn list(folder: &Path, found: &mut Vec<String>) {

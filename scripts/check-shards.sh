@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# Checks `wb shards` with the engines and the object storage of others; what is merged in the end has to be what one process
+# makes, to the byte.
+#
+#   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
+#               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
+#               may have been written over, and the key may be in no object
+#   ray         a head and two raylets, one of which is taken away while it works
+#   kubernetes  the Job's file against strict schemas, and each of its indexes in a container of podman, one of which is
+#               killed
+#
+# Usage: scripts/check-shards.sh [WB [ENGINE ...]]
+#
+# WB is the program, else the one in the build's folder. What cannot be had is skipped with a line that says so. Takes five
+# minutes, and three more once, when engines are fetched; podman is the one thing that is installed on the machine itself.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+
+checkout="$PWD"
+wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
+[ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
+shift || true
+[ $# -gt 0 ] || set -- slurm ray kubernetes
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
+
+skipped() {
+  echo "SKIPPED shards-$1: $2"
+}
+
+here="$(mktemp -d)"
+server=""
+ended() {
+  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  rm -rf "$here"
+}
+trap ended EXIT
+
+# Ray and the schemas of Kubernetes, once, in the cache folder.
+engines="$cache/engines"
+has_engines() {
+  if ! cmp -s scripts/engines/requirements.txt "$engines/requirements.txt"; then
+    [ -x "$engines/bin/python" ] || python3 -m venv "$engines" || return 1
+    "$engines/bin/python" -m pip install --quiet --disable-pip-version-check --requirement scripts/engines/requirements.txt >&2 || return 1
+    cp scripts/engines/requirements.txt "$engines/requirements.txt"
+  fi
+}
+
+# Texts enough for a dozen shards, and an encoder of random weights.
+python3 - "$here" <<'P'
+import json, random, sys
+random.seed(7)
+words = "sort merge parse render rotate ledger packet matrix voucher planet recipe socket invoice melody cursor".split()
+with open(sys.argv[1] + "/pairs.jsonl", "w") as out:
+    for at in range(75_000):
+        text = " ".join(random.choice(words) for _ in range(random.randint(6, 30)))
+        out.write(json.dumps({"anchor": f"which of the texts is the one with number {at}", "positive": f"{text} {at}"}) + "\n")
+P
+cp -r workbench/wb-encoder/tests/golden/tiny-bert "$here/encoder"
+cat > "$here/pairs.yaml" <<'Y'
+name: pairs
+data:
+  sources: [{ jsonl: { path: pairs.jsonl } }]
+  split: { by: pair, test: 0, validation: 0 }
+Y
+cd "$here"
+
+# planned PLACE: the place of a plan, in $plan.
+planned() {
+  "$wb" shards plan pairs.yaml --stage encode --encoder ./encoder --work "$1" --rows-per-shard 4096 --device cpu | tee plan.txt
+  plan="$(tail -n 1 plan.txt)"
+}
+
+# merged ENGINE: what the plan came to is what one process makes.
+merged() {
+  [ -e plain.npy ] || "$wb" encode --encoder ./encoder --in datasets/prepared/*/train.parquet --field positive --out plain.npy --device cpu
+  "$wb" shards status "$plan"
+  "$wb" shards merge "$plan" --out "merged-$1"
+  cmp "merged-$1/documents.npy" plain.npy
+  cmp "merged-$1/documents.ids.txt" plain.ids.txt
+  echo "--- $1: the bytes of one process, after $SECONDS s"
+}
+
+on_slurm() {
+  local python="${WB_PYTHON:-$cache/peers/bin/python}" port started
+  "$python" -c 'import moto, boto3' 2>/dev/null || { skipped slurm "no Python with moto at $python: scripts/python.sh makes one"; return; }
+  "$checkout/scripts/slurm-nodes.sh" true > slurm.txt 2>&1 || { skipped slurm "$(sed -n 's/^SKIPPED [^:]*: //p' slurm.txt | grep . || tail -n 1 slurm.txt)"; return; }
+
+  # The server, whose bucket keeps every version of an object.
+  port="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+  export AWS_ENDPOINT_URL="http://127.0.0.1:$port" AWS_ACCESS_KEY_ID=AKIDEXAMPLE
+  export AWS_SECRET_ACCESS_KEY=only-for-checks-s3cr3t AWS_DEFAULT_REGION=us-east-1
+  "$python" -m moto.server -H 127.0.0.1 -p "$port" > moto.log 2>&1 &
+  server=$!
+  "$python" - <<'P'
+import boto3, botocore.exceptions, os, time
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+for _ in range(200):
+    try:
+        s3.list_buckets()
+        break
+    except botocore.exceptions.EndpointConnectionError:
+        time.sleep(0.1)
+s3.create_bucket(Bucket="code")
+s3.put_bucket_versioning(Bucket="code", VersioningConfiguration={"Status": "Enabled"})
+P
+  planned s3://code/work
+
+  # The program on the nodes: shard 3 asks once to be tried again.
+  cat > on-node <<W
+#!/usr/bin/env bash
+if [ "\$((SLURM_ARRAY_TASK_ID + WB_SHARD_OFFSET))" -eq 3 ] && mkdir "$here/asked" 2>/dev/null; then exit 75; fi
+exec "$wb" "\$@"
+W
+  chmod +x on-node
+  cat > work.sh <<W
+#!/usr/bin/env bash
+set -euo pipefail
+cd "$here"
+"$wb" shards run "$plan" --all --slurm --program "$here/on-node" --scratch "$here/scratch" --option=--output=/dev/null &
+wb=\$!
+# The second node dies while something runs there.
+for _ in \$(seq 300); do
+  ! squeue --noheader --format=%N --states=RUNNING | grep -q n2 || break
+  sleep 0.1
+done
+sleep 0.3
+squeue --noheader --format='%i %T %N' --states=RUNNING
+"\$SLURM_NODES/kill-n2"
+echo "n2 is dead"
+# What it worked at is begun again elsewhere; Slurm would wait two minutes before that.
+while kill -0 \$wb 2>/dev/null; do
+  for job in \$(squeue --noheader --array --format='%i %r' --states=PENDING | awk '\$2 == "BeginTime" { print \$1 }'); do
+    touch requeued
+    scontrol update jobid="\$job" StartTime=now || true
+  done
+  sleep 1
+done
+wait \$wb
+sinfo --Node
+W
+  started="$SECONDS"
+  SLURM_ARRAY_LIMIT=5 timeout 300 bash "$checkout/scripts/slurm-nodes.sh" bash "$here/work.sh"
+  echo "the cluster took $((SECONDS - started)) s"
+  [ -d asked ] || { echo "no attempt asked to be tried again"; exit 1; }
+  [ -e requeued ] || { echo "nothing was begun again after the node's death"; exit 1; }
+  merged slurm
+  "$python" - <<'P'
+import boto3, os
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+versions, marker = [], {}
+while True:
+    page = s3.list_object_versions(Bucket="code", **marker)
+    versions += page.get("Versions", [])
+    if not page["IsTruncated"]:
+        break
+    marker = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
+once = [v["Key"] for v in versions if "/progress/" not in v["Key"]]
+assert len(once) == len(set(once)), "something was written over"
+for version in versions:
+    body = s3.get_object(Bucket="code", Key=version["Key"], VersionId=version["VersionId"])["Body"].read()
+    assert os.environ["AWS_SECRET_ACCESS_KEY"].encode() not in body, version["Key"]
+print(f"{len(once)} objects, each written once, none with the key in it")
+P
+  kill "$server"
+  server=""
+}
+
+on_ray() {
+  (cd "$checkout" && has_engines) || { skipped ray "pip cannot fetch Ray"; return; }
+  planned "$here/on-ray"
+  timeout 300 "$engines/bin/python" "$checkout/scripts/engines/ray_nodes.py" "$wb" "$plan" "$here/scratch-ray"
+  merged ray
+}
+
+on_kubernetes() {
+  (cd "$checkout" && has_engines) || { skipped kubernetes "pip cannot fetch the schemas of Kubernetes"; return; }
+  if ! command -v podman > /dev/null || ! command -v runc > /dev/null; then
+    { apt-get update -qq && apt-get install -y --no-install-recommends podman runc; } > podman.txt 2>&1 || { skipped kubernetes "podman cannot be had, which runs containers"; return; }
+  fi
+  # Of Debian's runtimes, the one that gets on with every layout of control groups.
+  cat > containers.conf <<C
+[containers]
+default_ulimits = ["nofile=1024:$(ulimit -Hn)", "nproc=4096:4096"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+C
+  export CONTAINERS_CONF="$here/containers.conf"
+  # An image of the program and what it links to, without a base to fetch.
+  mkdir -p image/tmp
+  cp --parents "$(realpath "$wb")" $(ldd "$wb" | grep -o '/[^ ]*') image/
+  (
+    cd image
+    mkdir -p usr/local/bin
+    mv ".$(realpath "$wb")" usr/local/bin/wb
+    tar -c .
+  ) | podman import --quiet --change 'ENTRYPOINT ["/usr/local/bin/wb"]' - wb-checks > image.txt 2>&1 || { skipped kubernetes "podman makes no image here: $(tail -n 1 image.txt)"; return; }
+  podman run --rm --network=none wb-checks --version || { skipped kubernetes "podman runs no container here"; return; }
+  planned "$here/on-kubernetes"
+  timeout 300 "$engines/bin/python" "$checkout/scripts/engines/kubernetes_job.py" wb-checks "$here" "$plan" "$("$wb" shards missing "$plan" | wc -l)"
+  merged kubernetes
+}
+
+for engine in "$@"; do
+  printf '\n--- %s\n' "$engine"
+  "on_$engine"
+done

@@ -1,0 +1,163 @@
+//! Stages of an experiment as shards that many machines work at: the plan, the work at one shard, the merge.
+
+mod encode;
+mod launchers;
+mod told;
+
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use anyhow::Result;
+use wb_core::{Error, Progress, suggest};
+use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild};
+
+use self::told::ranges;
+pub use self::{
+    encode::EncodePlan,
+    launchers::{Launcher, SlurmArrays},
+    told::{print_merged, print_missing, print_plan, print_status},
+};
+use crate::{manifest, output};
+
+/// Rows that no cut goes through: texts that are encoded together, so that vectors are those of one machine.
+const UNCUT: u64 = 4096;
+/// Most shards of a plan that says no number.
+const MOST: u64 = 1000;
+/// Rows of a shard where that is fewer than would make too many.
+const USUAL: u64 = 64 * UNCUT;
+
+/// A stage that can be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardStage {
+    /// Vectors of the pairs' documents or queries.
+    Encode,
+}
+
+impl ShardStage {
+    /// The name in commands and plans.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Encode => "encode",
+        }
+    }
+}
+
+impl FromStr for ShardStage {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let all = [Self::Encode];
+        all.into_iter()
+            .find(|stage| stage.as_str() == name)
+            .ok_or_else(|| Error::unknown("stage", name).with_hint_if(suggest::hint(name, all.map(Self::as_str))))
+    }
+}
+
+/// Size of shards, as it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardSize {
+    /// So many shards, or fewer where rows that belong together would be cut.
+    Shards(u64),
+    /// So many rows a shard, or the next number that cuts nothing.
+    Rows(u64),
+    /// Neither: a quarter of a million rows, or more where that would be over a thousand shards.
+    Usual,
+}
+
+impl ShardSize {
+    /// Rows of a shard, of so many in all.
+    fn rows(self, all: u64) -> u64 {
+        let wanted = match self {
+            Self::Shards(shards) => all.div_ceil(shards.max(1)),
+            Self::Rows(rows) => rows,
+            Self::Usual => all.div_ceil(MOST).max(USUAL),
+        };
+        wanted.max(1).next_multiple_of(UNCUT)
+    }
+}
+
+/// The build that plans and attempts are made by.
+fn this_build(device: &str) -> PlannedBuild {
+    PlannedBuild { code: manifest::this_code(), features: manifest::features(), device: device.to_owned() }
+}
+
+/// Works at a shard, in folders below `scratch`, where what shards share is kept.
+///
+/// # Errors
+///
+/// If this is not the build of the plan, an input is not the one that was planned, or the work fails; [`may_pass`] tells
+/// errors after which another attempt may succeed.
+pub fn run(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<AttemptEnd> {
+    plan.plan().range(shard)?;
+    let end = attempt(plan, shard, scratch, progress);
+    if let Err(error) = &end
+        && !may_pass(error)
+        && !is_stopped(error)
+    {
+        let what = error.chain().map(ToString::to_string).collect();
+        plan.give_up(shard, what, output::hint(error).map(str::to_owned));
+    }
+    end
+}
+
+fn attempt(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<AttemptEnd> {
+    let planned = plan.plan();
+    planned.check_build(&this_build(&planned.build.device))?;
+    match planned.stage.parse()? {
+        ShardStage::Encode => encode::run(plan, shard, scratch, progress),
+    }
+}
+
+/// True where a person has stopped it.
+fn is_stopped(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(Error::Stopped)))
+}
+
+/// Merges what shards have made into files of a folder, byte for byte those of one machine; without a folder they are
+/// looked at alone.
+///
+/// # Errors
+///
+/// If a shard is missing or damaged, which names the command that makes it again, or a file is there already.
+pub fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<MergedRecord> {
+    match plan.plan().stage.parse()? {
+        ShardStage::Encode => encode::merge(plan, out, progress),
+    }
+}
+
+/// True where an error may not come again on another machine or at another time.
+pub fn may_pass(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(wb_shards::may_pass))
+}
+
+/// The folder for scratch: the one that is named, else one of the user's cache.
+///
+/// # Errors
+///
+/// If none is named and the user has no cache.
+pub fn scratch(named: Option<PathBuf>) -> Result<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    named.or_else(|| Some(cache()?.join("wb/shards"))).ok_or_else(|| {
+        let what = "no folder for scratch: neither XDG_CACHE_HOME nor HOME is set";
+        Error::failed(what).with_hint("--scratch /tmp/wb").into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_shards_cut_nothing_that_belongs_together() {
+        assert_eq!(ShardSize::Shards(4).rows(100_000), 28_672);
+        assert_eq!(ShardSize::Shards(7).rows(1), 4096);
+        assert_eq!(ShardSize::Rows(5000).rows(100_000), 8192);
+        assert_eq!(ShardSize::Usual.rows(100_000), 262_144);
+        let rows = ShardSize::Usual.rows(1_000_000_000);
+        assert!(rows >= 1_000_000 && rows % UNCUT == 0 && 1_000_000_000_u64.div_ceil(rows) <= MOST, "{rows}");
+        assert!("encod".parse::<ShardStage>().unwrap_err().hint().is_some_and(|hint| hint.contains("encode")));
+    }
+}

@@ -1,0 +1,9 @@
+//! A made-up project of its own for each test of the command, and the command run in it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
+
+mod made_up;
+mod sandbox;
+
+#[cfg(unix)]
+pub use sandbox::send;
+pub use sandbox::{Sandbox, TINY, TRANSFORMER, has, told, without_seconds};

@@ -1,0 +1,44 @@
+//! Work in parts on many machines, which meet in one place: a folder that they share, or a prefix of a bucket of S3.
+//!
+//! A [`ShardPlan`] cuts rows into ranges that do not depend on who works. An attempt at a shard ([`OpenPlan::attempt`])
+//! writes files that no other attempt writes, then creates one manifest, which succeeds once: that is the commit. So
+//! attempts may be killed, repeated and run beside each other; nothing is locked and nothing written over. A merge believes
+//! nothing that it has not hashed. Who starts attempts, and where, is the business of Slurm, Kubernetes, Ray or a person.
+//!
+//! Begin with [`OpenPlan`]; [`Store`] is the one way to the place.
+
+mod attempt;
+mod failed;
+mod input;
+mod manifest;
+mod merge;
+mod number;
+mod plan;
+mod s3;
+mod status;
+mod store;
+
+use wb_core::Error;
+pub use wb_core::Result;
+
+pub use self::{
+    attempt::{AttemptEnd, ShardOutput},
+    failed::FailedShard,
+    input::{InputReader, PlannedInput},
+    manifest::{ShardFile, ShardManifest},
+    merge::{MergedFile, MergedRecord},
+    number::shard_of_environment,
+    plan::{OpenPlan, PlannedBuild, ShardPlan},
+    status::{ShardState, WorkStatus},
+    store::{Created, Store},
+};
+
+/// Kind of an error that may not come again: a server that did not answer, a disk that is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TryAgain;
+
+/// True where the same attempt may succeed at another time or on another machine.
+pub fn may_pass(error: &Error) -> bool {
+    let own = matches!(error, Error::Io { .. } | Error::DiskFull { .. } | Error::Locked { .. });
+    own || error.kind::<TryAgain>().is_some()
+}

@@ -1,0 +1,155 @@
+//! `wb shards`: a stage cut into parts comes to the bytes of one process, whatever happens to the parts.
+
+use std::fs;
+
+use crate::sandbox::{Sandbox, TRANSFORMER, has, told};
+
+/// Vectors of pairs, planned in parts of as few rows as there may be.
+fn planned(sandbox: &Sandbox, more: &[&str]) -> String {
+    let plan =
+        ["shards", "plan", "many.yaml", "--stage", "encode", "--encoder", "base", "--work", "work", "--device", "cpu"];
+    let (out, _) = sandbox.succeeds(&[&plan[..], more].concat());
+    out.lines().last().unwrap().to_owned()
+}
+
+/// A trained encoder, and the YAML of nine thousand pairs.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.succeeds(&["train", "tiny.yaml", "name=base", TRANSFORMER]);
+    let pair = |at: usize| {
+        format!(
+            "{{\"anchor\": \"which function has the number {at}\", \"positive\": \"fn function_{at}() {{ let number = {at}; {} }}\"}}\n",
+            "x ".repeat(at % 9)
+        )
+    };
+    sandbox.write("pairs.jsonl", (0..9000).map(pair).collect::<String>());
+    sandbox.write("many.yaml", "name: many\ndata: { sources: [{ jsonl: { path: pairs.jsonl } }], split: { by: pair, test: 0, validation: 0 } }\n");
+    sandbox
+}
+
+/// Exit code and standard error of an attempt.
+fn attempt(sandbox: &Sandbox, plan: &str, more: &[&str]) -> (Option<i32>, String) {
+    let (code, _, err) = told(sandbox.run(&[&["shards", "run", plan, "--scratch", "scratch"], more].concat()));
+    (code, err)
+}
+
+#[test]
+fn shards_come_to_the_bytes_of_one_process() {
+    let sandbox = project();
+    let plan = planned(&sandbox, &["--rows-per-shard", "1"]);
+    let prepared = sandbox.names("datasets/prepared");
+    let table = format!("datasets/prepared/{}/train.parquet", prepared[0]);
+    sandbox.succeeds(&[
+        "encode",
+        "--encoder",
+        "base",
+        "--in",
+        &table,
+        "--field",
+        "positive",
+        "--out",
+        "plain.npy",
+        "--device",
+        "cpu",
+    ]);
+    sandbox.says(&["shards", "status", &plan], &["0 of 3 shards done (0 % of the rows), 0 running, 3 waiting"]);
+    sandbox.says(&["shards", "missing", &plan, "--as", "slurm"], &["0-2\n"]);
+    sandbox.fails_with(&["shards", "merge", &plan, "--out", "merged"], &["3 of 3 shards", "wb shards missing"]);
+
+    assert_eq!(attempt(&sandbox, &plan, &["--shard", "1"]).0, Some(0));
+    sandbox.says(&["shards", "run", &plan, "--shard", "1", "--scratch", "scratch"], &["shard 1: done already, by "]);
+    let mut by_scheduler = sandbox.command(&["shards", "run", &plan, "--scratch", "scratch"]);
+    by_scheduler.env("SLURM_ARRAY_TASK_ID", "0").env("WB_SHARD_OFFSET", "2");
+    assert_eq!(told(by_scheduler.output().unwrap()).1.split(',').next(), Some("shard 2: rows 8192 to 9000"));
+    sandbox.says(&["shards", "missing", &plan], &["0\n"]);
+    sandbox.says(
+        &["shards", "run", &plan, "--all", "--processes", "2", "--scratch", "scratch"],
+        &["all 3 shards are done"],
+    );
+    let status: serde_json::Value =
+        serde_json::from_str(&sandbox.succeeds(&["shards", "status", &plan, "--json"]).0).unwrap();
+    assert_eq!((&status["done"], &status["rows_done"]), (&3.into(), &9000.into()));
+    assert_eq!(sandbox.names("scratch"), ["encoders"], "no scratch of an attempt stays");
+
+    sandbox.says(&["shards", "merge", &plan], &["documents.npy: "]);
+    sandbox.says(
+        &["shards", "merge", &plan, "--out", "merged"],
+        &["merged/documents.npy: ", "merged/documents.ids.txt: "],
+    );
+    let same = |out: &str| {
+        for (made, plain) in [("documents.npy", "plain.npy"), ("documents.ids.txt", "plain.ids.txt")] {
+            let [made, plain] =
+                [format!("{out}/{made}"), plain.to_owned()].map(|name| fs::read(sandbox.path(&name)).unwrap());
+            assert!(made == plain, "{out}");
+        }
+    };
+    same("merged");
+    sandbox.fails_with(&["shards", "merge", &plan, "--out", "merged"], &["documents.npy: is there already"]);
+    let whole = planned(&sandbox, &[]);
+    sandbox.succeeds(&["shards", "run", &whole, "--shard", "0", "--scratch", "scratch"]);
+    sandbox.succeeds(&["shards", "merge", &whole, "--out", "in-one"]);
+    same("in-one");
+
+    // A bit of what a shard has made.
+    let manifest = sandbox.json(&format!("{plan}/shards/00001.json"));
+    let object = format!("{plan}/{}", manifest["files"][0]["object"].as_str().unwrap());
+    let mut bytes = fs::read(&object).unwrap();
+    bytes[4000] ^= 1;
+    fs::write(&object, &bytes).unwrap();
+    let again = format!("hint: wb shards run {plan} --shard 1 --anew");
+    sandbox.fails_with(
+        &["shards", "merge", &plan, "--out", "third"],
+        &["vectors.npy of shard 1 is not what was written", &again],
+    );
+    assert_eq!(sandbox.names("third"), [] as [&str; 0], "nothing half-written");
+    assert_eq!(attempt(&sandbox, &plan, &["--shard", "1", "--anew"]).0, Some(0));
+    sandbox.succeeds(&["shards", "merge", &plan, "--out", "third"]);
+    same("third");
+}
+
+#[test]
+fn what_no_attempt_will_do_better_is_told_apart_from_what_may_pass() {
+    let sandbox = project();
+    let plan = planned(&sandbox, &["--side", "query"]);
+    let (code, err) = attempt(&sandbox, &plan, &["--shard", "9"]);
+    assert_eq!(code, Some(2));
+    has(&err, &["shard: got 9, expected a shard from 0 to 0"]);
+    has(&attempt(&sandbox, &plan, &[]).1, &["no shard: none is named", "hint: --shard 0, or --all"]);
+    // No room for scratch: another machine may have some.
+    sandbox.write("file", "");
+    let (code, _, err) = told(sandbox.run(&["shards", "run", &plan, "--shard", "0", "--scratch", "file/scratch"]));
+    assert_eq!(code, Some(75), "{err}");
+    // A byte of the encoder that was planned.
+    let weights = fs::read_dir(sandbox.path("work/inputs")).unwrap().map(|entry| entry.unwrap().path());
+    let weights = weights.max_by_key(|path| path.metadata().unwrap().len()).unwrap();
+    let mut bytes = fs::read(&weights).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&weights, bytes).unwrap();
+    let (code, err) = attempt(&sandbox, &plan, &["--all"]);
+    assert_eq!(code, Some(2), "{err}");
+    has(&err, &["shard 0 cannot be done", "are others than those that were planned"]);
+    // Another build, as its plan would say.
+    let file = sandbox.path(&format!("{plan}/plan.json"));
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"device\": \"cpu\"", "\"device\": \"cuda\"")).unwrap();
+    has(&attempt(&sandbox, &plan, &["--shard", "0"]).1, &["plan.json: was changed"]);
+
+    sandbox.fails_with(
+        &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "work"],
+        &["nothing to encode"],
+    );
+    sandbox.fails_with(
+        &["shards", "plan", "--stage", "encod", "--encoder", "base", "--work", "work", "--in", "pairs.jsonl"],
+        &["no stage `encod`"],
+    );
+    sandbox.fails_with(
+        &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "s3://b/x", "--in", "pairs.jsonl"],
+        &["WB_OFFLINE forbids the network"],
+    );
+    sandbox.fails_with(
+        &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "work", "--in", "pairs.jsonl"],
+        &["is cut by rows, expected a file that ends in .parquet"],
+    );
+    sandbox.fails_with(&["shards", "status", "work"], &["no plan `"]);
+}
