@@ -47,7 +47,7 @@ has_engines() {
   fi
 }
 
-# Texts enough for a dozen shards, and an encoder of random weights.
+# Texts enough for nineteen shards, and an encoder of random weights.
 python3 - "$here" <<'P'
 import json, random, sys
 random.seed(7)
@@ -62,6 +62,8 @@ cat > "$here/pairs.yaml" <<'Y'
 name: pairs
 data:
   sources: [{ jsonl: { path: pairs.jsonl } }]
+  dedupe: { near: 0 }
+  filter: { min_positive_chars: 20 }
   split: { by: pair, test: 0, validation: 0 }
 Y
 cd "$here"

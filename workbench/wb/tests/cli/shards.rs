@@ -16,6 +16,7 @@ fn planned(sandbox: &Sandbox, more: &[&str]) -> String {
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.succeeds(&["train", "tiny.yaml", "name=base", TRANSFORMER]);
+    fs::remove_dir_all(sandbox.path("datasets")).unwrap();
     let pair = |at: usize| {
         format!(
             "{{\"anchor\": \"which function has the number {at}\", \"positive\": \"fn function_{at}() {{ let number = {at}; {} }}\"}}\n",
@@ -23,7 +24,9 @@ fn project() -> Sandbox {
         )
     };
     sandbox.write("pairs.jsonl", (0..9000).map(pair).collect::<String>());
-    sandbox.write("many.yaml", "name: many\ndata: { sources: [{ jsonl: { path: pairs.jsonl } }], split: { by: pair, test: 0, validation: 0 } }\n");
+    let gates = "filter: { min_positive_chars: 20 }, dedupe: { near: 0 }, split: { by: pair, test: 0, validation: 0 }";
+    let data = format!("sources: [{{ jsonl: {{ path: pairs.jsonl }} }}], {gates}");
+    sandbox.write("many.yaml", format!("name: many\ndata: {{ {data} }}\n"));
     sandbox
 }
 
