@@ -1,6 +1,7 @@
 //! A made-up project of its own for each test of the command, and the command run in it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
+pub mod machine;
 mod made_up;
 mod sandbox;
 

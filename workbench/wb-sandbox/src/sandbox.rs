@@ -239,7 +239,7 @@ impl Sandbox {
         has(&self.refuses(arguments), parts);
     }
 
-    /// The same where the command may write something.
+    /// Asserts an error where the command may write something.
     #[track_caller]
     pub fn fails_with(&self, arguments: &[&str], parts: &[&str]) {
         let block = self.wb(arguments);
@@ -247,7 +247,7 @@ impl Sandbox {
         has(&block, parts);
     }
 
-    /// All that is printed for each command, which has to end with an error and to write nothing.
+    /// Output of each command, which has to end with an error and to write nothing.
     pub fn refusals(&self, rows: &[&[&str]]) -> String {
         rows.iter().map(|arguments| self.refuses(arguments).replacen("exit 2\n", "", 1) + "\n").collect()
     }
@@ -295,7 +295,7 @@ impl Sandbox {
         }
     }
 
-    /// How many checkpoints lie under a folder of runs.
+    /// Number of checkpoints that lie under a folder of runs.
     pub fn checkpoints(&self, runs: &str) -> usize {
         let Ok(folders) = fs::read_dir(self.path(runs)) else { return 0 };
         let count = |run: PathBuf| fs::read_dir(run.join("checkpoints")).map_or(0, Iterator::count);

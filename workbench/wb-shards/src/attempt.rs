@@ -28,7 +28,7 @@ const WORD: Duration = Duration::from_secs(30);
 pub struct ShardOutput {
     /// Names of the stage's own, and where the files are.
     pub files: Vec<(String, PathBuf)>,
-    /// What there is to tell of it.
+    /// Account of the stage.
     pub account: Value,
 }
 
@@ -37,13 +37,13 @@ pub struct ShardOutput {
 pub enum AttemptEnd {
     /// The shard is done, by this attempt.
     Committed(ShardManifest),
-    /// It was done before this attempt began.
+    /// The shard was done before this attempt began.
     There(ShardManifest),
-    /// It was done by another attempt while this one worked, whose files are taken away.
+    /// The shard was done by another attempt while this one worked, whose files are taken away.
     Lost(ShardManifest),
 }
 
-/// How far an attempt is.
+/// Progress of an attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AttemptProgress {
@@ -51,13 +51,13 @@ pub(crate) struct AttemptProgress {
     pub shard: u32,
     /// The attempt.
     pub attempt: String,
-    /// What is being done.
+    /// Work that is being done.
     pub doing: String,
     /// Parts of that which are done, and all of them.
     pub done: [u64; 2],
     /// Seconds since its start.
     pub seconds: f64,
-    /// This moment, in seconds since 1970.
+    /// Moment of this word, in seconds since 1970.
     pub at: i64,
 }
 

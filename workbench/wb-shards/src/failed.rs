@@ -19,9 +19,9 @@ pub struct FailedShard {
     pub shard: u32,
     /// The attempt: host, a random part, process.
     pub attempt: String,
-    /// What went wrong, in one line a cause.
+    /// The error and its causes, a line each.
     pub what: Vec<String>,
-    /// What helps.
+    /// A hint.
     pub hint: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use crate::{
 /// Folder of the manifests.
 pub(crate) const FOLDER: &str = "shards";
 
-/// What an attempt has made of a shard.
+/// Result of an attempt at a shard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShardManifest {
@@ -26,7 +26,7 @@ pub struct ShardManifest {
     pub rows: [u64; 2],
     /// Files that were made.
     pub files: Vec<ShardFile>,
-    /// What the stage has to tell of it.
+    /// Account of the stage.
     pub account: Value,
     /// Start, in UTC.
     pub started: String,

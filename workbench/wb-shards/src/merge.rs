@@ -16,10 +16,8 @@ use crate::{
 
 /// Name of the record of a merge.
 const MERGED: &str = "merged.json";
-/// Bytes that are read of a file at a time.
-const PIECE: u64 = 8 << 20;
 
-/// What a plan has come to.
+/// Result of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MergedRecord {
@@ -69,16 +67,11 @@ impl OpenPlan {
             let what = format!("shard {} of {} has no file `{name}`", manifest.shard, self.place());
             return Err(Error::failed(what).with_hint(self.again(manifest.shard)).into());
         };
-        let (mut hasher, mut at) = (blake3::Hasher::new(), 0);
-        while at < file.bytes {
-            let piece = self.own.get_range(&file.object, at..(at + PIECE).min(file.bytes))?;
-            if piece.is_empty() {
-                break;
-            }
-            at += piece.len() as u64;
-            hasher.update(&piece);
-            take(&piece)?;
-        }
+        let mut hasher = blake3::Hasher::new();
+        self.own.each_piece(&file.object, file.bytes, |piece| {
+            hasher.update(piece);
+            take(piece)
+        })?;
         if hasher.finalize().to_hex().as_str() != file.blake3 {
             return Err(self.damaged(manifest, file, "is not what was written: its BLAKE3 is another").into());
         }

@@ -1,4 +1,4 @@
-//! How far the shards of a plan are, as their manifests and the words of attempts say.
+//! Progress of a plan's shards, as their manifests and the words of attempts say.
 
 use std::{collections::HashMap, thread};
 
@@ -49,7 +49,7 @@ pub struct ShardState {
     pub shard: u32,
     /// The attempt: host, a random part, process.
     pub attempt: String,
-    /// What is being done.
+    /// Work that is being done.
     pub doing: String,
     /// Parts of that which are done.
     pub done: u64,
@@ -88,7 +88,7 @@ impl OpenPlan {
     pub fn status(&self) -> Result<WorkStatus> {
         let manifests = self.manifests()?;
         let now = jiff::Timestamp::now();
-        let words = at_once(&self.own.list(PROGRESS)?, |(name, _)| Ok(self.own.get(name)?))?;
+        let words = at_once(&self.own.list(PROGRESS)?, |(name, _)| self.own.get(name))?;
         // A word may be taken away, or written, at this moment.
         let words =
             words.into_iter().flatten().filter_map(|bytes| serde_json::from_slice::<AttemptProgress>(&bytes).ok());

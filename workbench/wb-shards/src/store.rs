@@ -1,6 +1,7 @@
 //! A place that several machines share: objects by their names, in a folder or in a bucket of S3.
 
 use std::{
+    collections::VecDeque,
     fs::{self, File},
     io::Read,
     ops::Range,
@@ -17,9 +18,9 @@ use wb_core::Error;
 
 use crate::{Result, TryAgain, s3};
 
-/// Bytes of a part of an upload; S3 takes no smaller ones but the last.
+/// Bytes of a part of an upload, and of a download; S3 takes no smaller ones but the last.
 const PART: usize = 16 << 20;
-/// Parts of an upload that are on their way at once.
+/// Parts of an upload, or of a download, that are on their way at once.
 const AT_ONCE: usize = 4;
 
 /// A folder, or a prefix of a bucket, with what is in it by names such as `shards/00042.json`.
@@ -30,6 +31,8 @@ pub struct Store {
     root: String,
     /// Names begin with this, without slashes around it.
     prefix: String,
+    /// False where a bucket is asked without a key of the environment, by the machine's role.
+    has_key: bool,
 }
 
 /// Maker of an object that is there once.
@@ -62,11 +65,9 @@ impl Store {
                 return Err(not_a_place(place));
             }
             let root = format!("{}{bucket}", s3::SCHEME);
-            return Ok(Self {
-                objects: s3::bucket(bucket, variables)?,
-                root,
-                prefix: prefix.trim_matches('/').to_owned(),
-            });
+            let prefix = prefix.trim_matches('/').to_owned();
+            let has_key = variables.iter().any(|(name, _)| name == "AWS_ACCESS_KEY_ID");
+            return Ok(Self { objects: s3::bucket(bucket, variables)?, root, prefix, has_key });
         }
         let place = if place.len() > 1 { place.trim_end_matches('/') } else { place };
         if place.is_empty() || place.contains("://") {
@@ -78,7 +79,7 @@ impl Store {
         let objects = LocalFileSystem::new_with_prefix(&folder);
         let objects = objects.map_err(|error| Error::file(&folder, "cannot be used").with_cause(error))?;
         let root = folder.display().to_string();
-        Ok(Self { objects: Arc::new(objects.with_fsync(true)), root, prefix: String::new() })
+        Ok(Self { objects: Arc::new(objects.with_fsync(true)), root, prefix: String::new(), has_key: true })
     }
 
     /// The part of it whose names begin with `below`.
@@ -118,6 +119,28 @@ impl Store {
         let path = self.path(name);
         let got = block_on(self.objects.get_range(&path, range))?;
         got.map(|bytes| bytes.to_vec()).map_err(|error| self.failed("read", name, error))
+    }
+
+    /// Gives an object's bytes to `take`, piece by piece and in order, while the next ones are on their way.
+    pub(crate) fn each_piece<E: From<Error>>(
+        &self,
+        name: &str,
+        size: u64,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (runtime, path) = (runtime()?, self.path(name));
+        let (mut coming, mut next) = (VecDeque::new(), 0);
+        loop {
+            while coming.len() < AT_ONCE && next < size {
+                let range = next..(next + PART as u64).min(size);
+                next = range.end;
+                let (objects, path) = (Arc::clone(&self.objects), path.clone());
+                coming.push_back(runtime.spawn(async move { objects.get_range(&path, range).await }));
+            }
+            let Some(piece) = coming.pop_front() else { return Ok(()) };
+            let piece = runtime.block_on(piece).unwrap_or_else(|error| Err(error.into()));
+            take(&piece.map_err(|error| self.failed("read", name, error))?)?;
+        }
     }
 
     /// Length of an object in bytes; none where there is no such object.
@@ -216,6 +239,12 @@ impl Store {
                 (Some("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION have to be those of its owner"), false)
             }
             StoreError::NotFound { .. } => (None, false),
+            _ if !self.has_key => (
+                Some(
+                    "AWS_ACCESS_KEY_ID is not set, so the machine's role was asked for: export the key where it has none",
+                ),
+                true,
+            ),
             _ => (None, true),
         };
         let failed = Error::failed(format!("cannot {action} {}", self.shown(name))).with_cause(error);
@@ -243,10 +272,14 @@ fn not_a_place(place: &str) -> Error {
         .with_hint("expected a folder that all machines share, or s3://BUCKET/PREFIX")
 }
 
-/// Waits for an answer, on threads that all stores share.
-fn block_on<T>(answer: impl Future<Output = T>) -> Result<T> {
+/// Threads that all stores share.
+fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
     let started = RUNTIME.get_or_init(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().ok());
-    let runtime = started.as_ref().ok_or_else(|| Error::failed("the system gives no threads").of_kind(TryAgain))?;
-    Ok(runtime.block_on(answer))
+    started.as_ref().ok_or_else(|| Error::failed("the system gives no threads").of_kind(TryAgain))
+}
+
+/// Waits for an answer.
+fn block_on<T>(answer: impl Future<Output = T>) -> Result<T> {
+    Ok(runtime()?.block_on(answer))
 }

@@ -275,7 +275,7 @@ fn one_crate_names_what_is_unfinished() {
 fn the_top_level_holds_what_everyone_expects_there() {
     let allowed = "Cargo.toml Cargo.lock README.md GUIDE.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE-MIT \
                    LICENSE-APACHE clippy.toml deny.toml rustfmt.toml workbench configs docs datasets runs reports \
-                   notebooks scripts target";
+                   notebooks scripts launchers target";
     for entry in fs::read_dir(root()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(

@@ -3,6 +3,7 @@
 mod account;
 mod corpus;
 mod files;
+mod part;
 mod ranker;
 mod refresh;
 mod stronger;
@@ -32,6 +33,7 @@ use stronger::Stronger;
 pub use account::print;
 pub use files::Out;
 use files::write_out;
+pub use part::MiningParts;
 pub use refresh::Refresher;
 pub use stronger::{cross_encoder, kept_cross_encoder};
 
@@ -82,19 +84,15 @@ pub fn mine(
     let texts = MiningTexts::new(pairs, &corpus)?;
     let others = [&data.prepared.validation, &data.prepared.test];
     let taken = texts.bytes() + others.iter().flat_map(|set| set.pairs()).map(bytes_of).sum::<u64>();
-    let search = Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref() };
+    let search =
+        Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref(), queries: None };
     let mined = search.mined(&mut ranker, places.datasets, extras.candidates, progress)?;
     let card = match is_there {
         true => read_json(&file)?,
         false => {
             let card = account::card(&search, &mined, &mut ranker, progress)?;
             progress(Progress::new("writing negatives", 0, 0));
-            let published = publish::folder(&folder, CARD, |inside| {
-                store::write_pairs(&inside.join("train.parquet"), files::pairs(&texts, &mined))?;
-                files::write_scores(&inside.join("scores.jsonl"), &texts, &mined)?;
-                write_json(&inside.join(CARD), &card)?;
-                Ok::<_, anyhow::Error>(())
-            })?;
+            let published = publish::folder(&folder, CARD, |inside| write(inside, &texts, &mined, &card))?;
             match published {
                 Published::Ours(()) => card,
                 Published::Theirs => read_json(&file)?,
@@ -105,6 +103,13 @@ pub fn mine(
         write_out(out, &texts, &mined, config.rules().per_pair)?;
     }
     Ok(MinedStage { folder, fingerprint, card })
+}
+
+/// Writes the files of a mining into a folder.
+fn write(inside: &Path, texts: &MiningTexts<'_>, mined: &MinedNegatives, card: &NegativesCard) -> Result<()> {
+    store::write_pairs(&inside.join("train.parquet"), files::pairs(texts, mined))?;
+    files::write_scores(&inside.join("scores.jsonl"), texts, mined)?;
+    Ok(write_json(&inside.join(CARD), card)?)
 }
 
 /// The training pairs of a `wb run` with their negatives, where the experiment asks for them.
@@ -167,6 +172,8 @@ struct Search<'a> {
     taken: u64,
     /// A source of scores that decide in place of the ranker's.
     stronger: Option<&'a Stronger<'a>>,
+    /// The first of the queries that are mined for, and the end; none for all.
+    queries: Option<[usize; 2]>,
 }
 
 impl Search<'_> {
@@ -185,7 +192,8 @@ impl Search<'_> {
         };
         let rescore = given.as_ref().map(|given| given as &dyn Rescorer);
         let rescore = rescore.or_else(|| self.stronger?.cross_encoder());
-        let mining = MiningSetup { rescore, ..MiningSetup::new(&rules, self.experiment.seed) };
+        let setup = MiningSetup::new(&rules, self.experiment.seed);
+        let mining = MiningSetup { rescore, queries: self.queries, ..setup };
         let (_, depth) = rules.depth(texts.most_pairs(), texts.most_never(), rescore.is_some());
         ranker.with_source(self, depth, datasets, progress, |source, progress| match candidates {
             None => Ok(mine_from(texts, source, &mining, None, progress)?),

@@ -21,6 +21,7 @@ use wb_shards::{
 
 use super::{ShardSize, ShardStage, this_build};
 use crate::{
+    config::Experiment,
     device,
     encode::{EncodeTask, InputFormat, TextInput},
     encoder::{self, Opening},
@@ -30,6 +31,8 @@ use crate::{
 /// The input with the texts, and the folder of those of the encoder.
 const TEXTS: &str = "texts";
 const ENCODER: &str = "encoder/";
+/// Rows that no cut goes through: texts that are encoded together, so that vectors are those of one machine.
+const UNCUT: u64 = 4096;
 /// Files of a shard.
 const VECTORS: &str = "vectors.npy";
 const IDS: &str = "vectors.ids.txt";
@@ -141,11 +144,18 @@ impl EncodePlan {
             stage: ShardStage::Encode.as_str().to_owned(),
             build: this_build(&kind(device::resolved(self.device)?)),
             rows,
-            rows_per_shard: self.size.rows(rows),
+            rows_per_shard: self.size.rows(rows, UNCUT),
             inputs,
             task: json!(task),
         };
         Ok(OpenPlan::write(work, plan)?)
+    }
+
+    /// A plan for the side's texts of prepared pairs, on the experiment's device.
+    #[must_use]
+    pub fn of_pairs(self, pairs: &Path, experiment: &Experiment) -> Self {
+        let field = if self.side == Side::Query { "anchor" } else { "positive" };
+        Self { table: pairs.to_owned(), field: field.to_owned(), device: experiment.device.first(), ..self }
     }
 
     fn fields(&self) -> TextFields {
@@ -297,7 +307,7 @@ impl Head {
         Self { kind, shape: shape.to_vec(), is_read: false }
     }
 
-    /// What of a piece comes after the head.
+    /// The part of a piece that comes after the head.
     fn after<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8]> {
         if self.is_read {
             return Ok(piece);

@@ -2,6 +2,7 @@
 
 mod encode;
 mod launchers;
+mod mine;
 mod told;
 
 use std::{
@@ -17,22 +18,23 @@ use self::told::ranges;
 pub use self::{
     encode::EncodePlan,
     launchers::{Launcher, SlurmArrays},
-    told::{print_merged, print_missing, print_plan, print_status},
+    mine::MinePlan,
+    told::{print_end, print_merged, print_missing, print_plan, print_status},
 };
 use crate::{manifest, output};
 
-/// Rows that no cut goes through: texts that are encoded together, so that vectors are those of one machine.
-const UNCUT: u64 = 4096;
 /// Most shards of a plan that says no number.
 const MOST: u64 = 1000;
 /// Rows of a shard where that is fewer than would make too many.
-const USUAL: u64 = 64 * UNCUT;
+const USUAL: u64 = 1 << 18;
 
 /// A stage that can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardStage {
     /// Vectors of the pairs' documents or queries.
     Encode,
+    /// Hard negatives by vectors that are there.
+    Mine,
 }
 
 impl ShardStage {
@@ -40,6 +42,7 @@ impl ShardStage {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Encode => "encode",
+            Self::Mine => "mine",
         }
     }
 }
@@ -48,7 +51,7 @@ impl FromStr for ShardStage {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let all = [Self::Encode];
+        let all = [Self::Encode, Self::Mine];
         all.into_iter()
             .find(|stage| stage.as_str() == name)
             .ok_or_else(|| Error::unknown("stage", name).with_hint_if(suggest::hint(name, all.map(Self::as_str))))
@@ -58,23 +61,23 @@ impl FromStr for ShardStage {
 /// Size of shards, as it was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardSize {
-    /// So many shards, or fewer where rows that belong together would be cut.
+    /// Number of shards, or fewer where rows that belong together would be cut.
     Shards(u64),
-    /// So many rows a shard, or the next number that cuts nothing.
+    /// Rows of a shard, or the next number that cuts nothing.
     Rows(u64),
     /// Neither: a quarter of a million rows, or more where that would be over a thousand shards.
     Usual,
 }
 
 impl ShardSize {
-    /// Rows of a shard, of so many in all.
-    fn rows(self, all: u64) -> u64 {
+    /// Rows of a shard, of so many in all; no cut goes through `uncut` rows.
+    fn rows(self, all: u64, uncut: u64) -> u64 {
         let wanted = match self {
             Self::Shards(shards) => all.div_ceil(shards.max(1)),
             Self::Rows(rows) => rows,
             Self::Usual => all.div_ceil(MOST).max(USUAL),
         };
-        wanted.max(1).next_multiple_of(UNCUT)
+        wanted.max(1).next_multiple_of(uncut)
     }
 }
 
@@ -107,6 +110,7 @@ fn attempt(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut
     planned.check_build(&this_build(&planned.build.device))?;
     match planned.stage.parse()? {
         ShardStage::Encode => encode::run(plan, shard, scratch, progress),
+        ShardStage::Mine => mine::run(plan, shard, scratch, progress),
     }
 }
 
@@ -121,9 +125,15 @@ fn is_stopped(error: &anyhow::Error) -> bool {
 /// # Errors
 ///
 /// If a shard is missing or damaged, which names the command that makes it again, or a file is there already.
-pub fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<MergedRecord> {
+pub fn merge(
+    plan: &OpenPlan,
+    out: Option<&Path>,
+    scratch: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<MergedRecord> {
     match plan.plan().stage.parse()? {
         ShardStage::Encode => encode::merge(plan, out, progress),
+        ShardStage::Mine => mine::merge(plan, out, scratch, progress),
     }
 }
 
@@ -152,12 +162,13 @@ mod tests {
 
     #[test]
     fn sizes_of_shards_cut_nothing_that_belongs_together() {
-        assert_eq!(ShardSize::Shards(4).rows(100_000), 28_672);
-        assert_eq!(ShardSize::Shards(7).rows(1), 4096);
-        assert_eq!(ShardSize::Rows(5000).rows(100_000), 8192);
-        assert_eq!(ShardSize::Usual.rows(100_000), 262_144);
-        let rows = ShardSize::Usual.rows(1_000_000_000);
-        assert!(rows >= 1_000_000 && rows % UNCUT == 0 && 1_000_000_000_u64.div_ceil(rows) <= MOST, "{rows}");
+        assert_eq!(ShardSize::Shards(4).rows(100_000, 4096), 28_672);
+        assert_eq!(ShardSize::Shards(7).rows(1, 4096), 4096);
+        assert_eq!(ShardSize::Shards(7).rows(15, 1), 3);
+        assert_eq!(ShardSize::Rows(5000).rows(100_000, 4096), 8192);
+        assert_eq!(ShardSize::Usual.rows(100_000, 4096), 262_144);
+        let rows = ShardSize::Usual.rows(1_000_000_000, 4096);
+        assert!(rows >= 1_000_000 && rows % 4096 == 0 && 1_000_000_000_u64.div_ceil(rows) <= MOST, "{rows}");
         assert!("encod".parse::<ShardStage>().unwrap_err().hint().is_some_and(|hint| hint.contains("encode")));
     }
 }

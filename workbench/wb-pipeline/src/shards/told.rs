@@ -1,7 +1,7 @@
 //! Plans and shards in lines.
 
 use wb_core::quantities::{about, about_duration, bytes, grouped};
-use wb_shards::{MergedRecord, OpenPlan, WorkStatus};
+use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, WorkStatus};
 
 use crate::output;
 
@@ -26,6 +26,17 @@ pub fn print_plan(plan: &OpenPlan) {
         shards.saturating_sub(1)
     ));
     output::line(plan.place());
+}
+
+/// Tells how an attempt at a shard has ended.
+pub fn print_end(shard: u32, end: &AttemptEnd) {
+    output::line(match end {
+        AttemptEnd::Committed(made) => {
+            format!("shard {shard}: rows {} to {}, {:.1} s", made.rows[0], made.rows[1], made.seconds)
+        }
+        AttemptEnd::There(made) => format!("shard {shard}: done already, by {}", made.attempt),
+        AttemptEnd::Lost(made) => format!("shard {shard}: done meanwhile by {}", made.attempt),
+    });
 }
 
 /// Tells how far the shards of a plan are.

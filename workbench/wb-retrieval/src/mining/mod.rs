@@ -19,6 +19,7 @@ mod kept_rankings;
 mod kept_scores;
 mod lexical;
 mod mined;
+mod part;
 mod rescore;
 mod rescore_config;
 mod rescorer;
@@ -43,6 +44,7 @@ pub use formats::Format;
 pub use kept_scores::KeptScores;
 pub use lexical::LexicalSearch;
 pub use mined::{MinedNegatives, MinedPair, MinedPairs, MiningAccount, Negative};
+pub use part::MinedPart;
 pub use rescore::Rescored;
 pub use rescore_config::{CrossEncoderConfig, RescoreConfig};
 pub use rescorer::{RescoreRequest, Rescorer};
@@ -73,6 +75,8 @@ pub struct MiningSetup<'a> {
     pub round: Round<'a>,
     /// Scores of a stronger model in place of the retriever's.
     pub rescore: Option<&'a dyn Rescorer>,
+    /// The first of the queries that are mined for, and the end; none for all.
+    pub queries: Option<[usize; 2]>,
 }
 
 /// A mining among those of a training.
@@ -96,7 +100,7 @@ impl From<(Seed, u64)> for Round<'_> {
 impl<'a> MiningSetup<'a> {
     /// Mines by these rules alone, the first time.
     pub fn new(rules: &'a MiningRules, seed: Seed) -> Self {
-        Self { rules, round: (seed, 0).into(), rescore: None }
+        Self { rules, round: (seed, 0).into(), rescore: None, queries: None }
     }
 }
 
@@ -128,7 +132,7 @@ pub fn mine<'a>(
         let message = "is named, and none was opened";
         return Err(Error::value("negatives.rescore.cross_encoder", message));
     }
-    let mining = MiningSetup { rules: &rules, round: round.into(), rescore };
+    let mining = MiningSetup { rules: &rules, round: round.into(), rescore, queries: None };
     if let Some(mut source) = TokenSearch::new(encoder, config.ram) {
         let mined = mine_from(&texts, &mut source, &mining, None, progress)?;
         return Ok(MinedPairs { pairs: mined.pairs_with_negatives(&texts), mined });
@@ -158,7 +162,8 @@ pub fn mine_from(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedNegatives> {
     let stage = if mining.rescore.is_some() { "rescoring negatives" } else { "searching negatives" };
-    let (n_queries, n_documents) = (texts.queries().len(), texts.documents().len());
+    let [begin, end] = mining.queries.unwrap_or([0, texts.queries().len()]);
+    let (n_queries, n_documents) = (end - begin, texts.documents().len());
     let (to, depth) = mining.rules.depth(texts.most_pairs(), texts.most_never(), mining.rescore.is_some());
     let depth = depth.min(n_documents);
     let go_on = || match mining.round.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -170,16 +175,16 @@ pub fn mine_from(
     let mut mined = MinedNegatives::of(texts, mining.rules.per_pair);
     progress(Progress::new(stage, 0, n_queries));
     let step = source.at_once().max(1);
-    for first in (0..n_queries).step_by(step) {
-        let queries = first..(first + step).min(n_queries);
-        let n = queries.len();
+    for first in (begin..end).step_by(step) {
+        let queries = first..(first + step).min(end);
+        let (n, before) = (queries.len(), first - begin);
         // One more than is asked for: whether the last one that is has the score of the first one that is not.
         let batch = Batch { texts, queries: queries.clone(), depth: (depth + 1).min(n_documents) };
         let ranked = source.rank(batch, &mut |seen| {
             // Not the whole block yet: its candidates are still to be looked at. Where they are rescored, that is nearly
             // all of the work.
             let part = if mining.rescore.is_some() { 0 } else { n * seen / n_documents.max(1) };
-            progress(Progress::new(stage, first + part.min(n - 1), n_queries));
+            progress(Progress::new(stage, before + part.min(n - 1), n_queries));
             go_on()
         })?;
         let ranked: Vec<Listed> = ranked.into_iter().map(|ranked| Listed::new(ranked, depth)).collect();
@@ -192,7 +197,7 @@ pub fn mine_from(
             let mut part: Vec<(usize, Listed)> = part.zip(ranked.by_ref()).collect();
             go_on()?;
             if let Some(rescorer) = mining.rescore {
-                let done = &mut |done| progress(Progress::new(stage, from + done, n_queries));
+                let done = &mut |done| progress(Progress::new(stage, from - begin + done, n_queries));
                 rescore(texts, rescorer, &mut part, done)?;
             }
             let of_queries: Vec<OfQuery> = part
@@ -201,7 +206,7 @@ pub fn mine_from(
                 .collect();
             of_queries.into_iter().for_each(|of_query| mined.take(of_query));
         }
-        progress(Progress::new(stage, first + n, n_queries));
+        progress(Progress::new(stage, before + n, n_queries));
     }
     Ok(mined)
 }

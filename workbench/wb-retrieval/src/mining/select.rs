@@ -6,6 +6,7 @@
 //! for scores below zero too. Of several positives the one with the least score counts.
 
 use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
 use super::{CutTies, MiningRules, Sampling, Softmax};
@@ -75,7 +76,7 @@ impl Rule {
 }
 
 /// Number of candidates that each rule threw away.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thrown([u64; Rule::ALL.len()]);
 
 impl Thrown {

@@ -3,12 +3,14 @@
 //! A score is a sum of some hundred products in 32 bits, and its last bits depend on the order in which a device adds
 //! them. Documents come out the same on every device but for those that are counted here.
 
+use serde::{Deserialize, Serialize};
+
 /// Scores this near to each other, in shares of the greater one and of 1 at least, are taken to be equal: 16 units in
 /// the last place of a number near 1, about what the sum of 384 products differs by when it is added in another order.
 pub const ROUNDING: f32 = 1.0 / (1 << 20) as f32;
 
 /// Cuts of one kind, and those of them that went through a tie.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutTies {
     /// Cuts that were made: something was kept, and something was not.
     pub cuts: u64,

@@ -5,15 +5,10 @@ mod moto;
 mod plans;
 mod stores;
 
-use std::{collections::BTreeMap, io::Write as _};
+use std::collections::BTreeMap;
 
 use serde_json::json;
 use wb_shards::{PlannedBuild, PlannedInput, ShardPlan, Store};
-
-/// Says why a test was not run, as the checks count it.
-pub fn skip(test: &str, why: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
-}
 
 /// The build of the tests' plans.
 pub fn build() -> PlannedBuild {

@@ -7,9 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use wb_sandbox::machine::python_with;
 use wb_shards::Store;
-
-use crate::skip;
 
 /// A key that may be seen nowhere.
 pub const SECRET: &str = "only-for-tests-s3cr3t";
@@ -24,14 +23,7 @@ pub struct Moto {
 impl Moto {
     /// The server; none, with a word for the checks, where Python has no moto.
     pub fn start(test: &str) -> Option<Self> {
-        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-        let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-        let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache.join("wb/peers/bin/python"), PathBuf::from);
-        let look = "import importlib.util as u, sys; sys.exit(u.find_spec('moto') is None)";
-        if !Command::new(&python).args(["-c", look]).output().is_ok_and(|output| output.status.success()) {
-            skip(test, &format!("no Python with moto at {}: scripts/python.sh makes one", python.display()));
-            return None;
-        }
+        let python = python_with("moto", test)?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);

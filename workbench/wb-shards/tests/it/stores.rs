@@ -88,6 +88,19 @@ fn what_is_no_place_or_cannot_be_had_is_told() {
 }
 
 #[test]
+fn a_bucket_without_a_key_says_so() {
+    // Nobody listens there, in place of the machine's role.
+    let variables = [("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9"), ("AWS_ENDPOINT_URL", "http://127.0.0.1:9")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let store = Store::open_by("s3://somebodys/x", &variables).unwrap();
+    let error = store.get("a").unwrap_err();
+    assert!(
+        may_pass(&error) && error.hint().is_some_and(|hint| hint.starts_with("AWS_ACCESS_KEY_ID is not set")),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_bucket_that_is_not_there_is_told_without_the_key() {
     let Some(moto) = Moto::start("a_bucket_that_is_not_there_is_told_without_the_key") else { return };
     let store = Store::open_by("s3://nobodys/x", &moto.variables()).unwrap();

@@ -7,7 +7,7 @@ use wb_pipeline::shards::ShardStage;
 
 use super::{Given, encode::SideArgument};
 
-/// What is done with shards.
+/// Work with shards.
 #[derive(Debug, Subcommand)]
 pub enum ShardsCommand {
     /// Cuts a stage into shards, and puts the plan with all that the shards read into a shared place.
@@ -27,15 +27,15 @@ pub enum ShardsCommand {
 pub struct PlanArguments {
     #[command(flatten)]
     pub given: Given,
-    /// The stage: encode.
+    /// The stage: encode (vectors of texts), mine (hard negatives by the vectors that negatives.vectors names).
     #[arg(long, value_parser = stage)]
     pub stage: ShardStage,
     /// The shared place: a folder that all machines see, or s3://BUCKET/PREFIX.
     #[arg(long, value_name = "DIR|S3")]
     pub work: String,
     /// The encoder: a folder, a hub id (owner/name@revision), a run, or `latest`.
-    #[arg(long, value_name = "DIR|ID|RUN")]
-    pub encoder: String,
+    #[arg(long, value_name = "DIR|ID|RUN", required_if_eq("stage", "encode"))]
+    pub encoder: Option<String>,
     /// Encodes the texts of this Parquet file, in place of the pairs of a YAML.
     #[arg(long = "in", value_name = "FILE", conflicts_with = "config")]
     pub input: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub struct PlanArguments {
     /// Number of shards; eight to twenty times the machines, so that a lost one costs minutes.
     #[arg(long, value_name = "N", conflicts_with = "rows_per_shard")]
     pub shards: Option<u64>,
-    /// Rows of a shard, brought to the next multiple of 4,096 [default: 262144, or more where that is over 1000 shards]
+    /// Rows of a shard; of texts to encode, brought to the next multiple of 4,096 [default: 262144, or more where that is over 1000 shards]
     #[arg(long, value_name = "R")]
     pub rows_per_shard: Option<u64>,
 }
@@ -126,4 +126,7 @@ pub struct MergeShards {
     /// The folder to write to; without it, everything is looked at, and stays in parts.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// The folder for what is fetched and made on the way [default: wb/shards in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
 }

@@ -4,10 +4,10 @@ use anyhow::Result;
 use wb_core::Error;
 use wb_pipeline::{
     data,
-    shards::{self, EncodePlan, Launcher, ShardSize, SlurmArrays},
+    shards::{self, EncodePlan, Launcher, MinePlan, ShardSize, ShardStage, SlurmArrays},
     typed::file_and_values,
 };
-use wb_shards::{AttemptEnd, OpenPlan, Store, shard_of_environment};
+use wb_shards::{OpenPlan, Store, shard_of_environment};
 
 use super::{End, experiment};
 use crate::{
@@ -38,36 +38,43 @@ pub fn shards(command: ShardsCommand) -> Result<End> {
 }
 
 fn plan(arguments: args::PlanArguments) -> Result<()> {
-    let args::PlanArguments { given, encoder, input, field, side, max_tokens, shards, rows_per_shard, .. } = arguments;
+    let args::PlanArguments { given, stage, encoder, input, field, side, max_tokens, shards, rows_per_shard, work } =
+        arguments;
     let (config, overrides) = file_and_values(given.config, given.overrides);
-    let side: wb_core::Side = side.into();
-    let work = Store::open(&arguments.work)?;
-    let mut bars = Bars::new();
-    let mut device = given.device.unwrap_or_default();
-    let (table, field) = match (input, config) {
-        (Some(file), _) => (file, field.unwrap_or_else(|| "text".to_owned())),
-        (None, Some(config)) => {
-            let typed = args::ExperimentArguments { config, overrides, device: given.device, places: given.places };
-            let experiment = experiment::load("wb shards plan", &typed)?;
-            experiment.data()?;
-            experiment::prepare(&experiment, &typed, &["data."])?;
-            device = experiment.device.first();
-            let data = data::data(&experiment, &typed.places.datasets, &mut |p| bars.report(p))?;
-            let field = if side == wb_core::Side::Query { "anchor" } else { "positive" };
-            (data.folder.join("train.parquet"), field.to_owned())
-        }
-        (None, None) => {
-            let what = "nothing to encode: neither a YAML with pairs nor a file is named";
-            return Err(Error::failed(what).with_hint("--in texts.parquet --field text").into());
-        }
-    };
+    let work = Store::open(&work)?;
     let size = match (shards, rows_per_shard) {
         (Some(shards), _) => ShardSize::Shards(shards),
         (None, Some(rows)) => ShardSize::Rows(rows),
         (None, None) => ShardSize::Usual,
     };
-    let planned = EncodePlan { table, field, encoder: encoder.as_str().into(), side, max_tokens, device, size };
-    let plan = planned.write(&work, &mut |p| bars.report(p))?;
+    let mut bars = Bars::new();
+    let of_texts = EncodePlan {
+        table: input.unwrap_or_default(),
+        field: field.unwrap_or_else(|| "text".to_owned()),
+        encoder: encoder.unwrap_or_default().as_str().into(),
+        side: side.into(),
+        max_tokens,
+        device: given.device.unwrap_or_default(),
+        size,
+    };
+    let plan = if let Some(config) = config {
+        let typed = args::ExperimentArguments { config, overrides, device: given.device, places: given.places };
+        let experiment = experiment::load("wb shards plan", &typed)?;
+        experiment.data()?;
+        experiment::prepare(&experiment, &typed, &["data.", "negatives."])?;
+        let data = data::data(&experiment, &typed.places.datasets, &mut |p| bars.report(p))?;
+        let pairs = data.folder.join("train.parquet");
+        if stage == ShardStage::Mine {
+            MinePlan { experiment: &experiment, pairs: &pairs, size }.write(&work, &mut |p| bars.report(p))?
+        } else {
+            of_texts.of_pairs(&pairs, &experiment).write(&work, &mut |p| bars.report(p))?
+        }
+    } else if stage == ShardStage::Encode && !of_texts.table.as_os_str().is_empty() {
+        of_texts.write(&work, &mut |p| bars.report(p))?
+    } else {
+        let what = "nothing to work at: no YAML with pairs is named";
+        return Err(Error::failed(what).with_hint("--stage encode --in texts.parquet --field text needs none").into());
+    };
     bars.finish();
     shards::print_plan(&plan);
     Ok(())
@@ -102,13 +109,7 @@ fn run(arguments: args::RunShards) -> Result<()> {
     }
     let end = shards::run(&plan, shard, &scratch, &mut |p| bars.report(p))?;
     bars.finish();
-    output::line(match end {
-        AttemptEnd::Committed(made) => {
-            format!("shard {shard}: rows {} to {}, {:.1} s", made.rows[0], made.rows[1], made.seconds)
-        }
-        AttemptEnd::There(made) => format!("shard {shard}: done already, by {}", made.attempt),
-        AttemptEnd::Lost(made) => format!("shard {shard}: done meanwhile by {}", made.attempt),
-    });
+    shards::print_end(shard, &end);
     Ok(())
 }
 
@@ -133,7 +134,8 @@ fn missing(arguments: &args::MissingShards) -> Result<()> {
 fn merge(arguments: &args::MergeShards) -> Result<()> {
     let plan = OpenPlan::open(&arguments.plan)?;
     let mut bars = Bars::new();
-    let record = shards::merge(&plan, arguments.out.as_deref(), &mut |p| bars.report(p))?;
+    let scratch = shards::scratch(arguments.scratch.clone())?;
+    let record = shards::merge(&plan, arguments.out.as_deref(), &scratch, &mut |p| bars.report(p))?;
     bars.finish();
     shards::print_merged(&record, arguments.out.as_deref());
     Ok(())

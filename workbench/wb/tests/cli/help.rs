@@ -3,7 +3,7 @@
 use crate::sandbox::Sandbox;
 
 const COMMANDS: &str = "run init check data train mine-negatives bench text2sql ab compare report index search def refs callers calls tests-for \
-     related impact map outline mcp agents encode export ls doctor";
+     related impact map outline mcp agents encode shards export ls doctor";
 
 #[test]
 fn every_command_shows_an_example_of_itself() {
@@ -53,6 +53,7 @@ fn the_first_help_names_every_command_and_where_to_start() {
     out:   mcp             Answers agents about a project: a server of the Model Context Protocol, which only reads
     out:   agents          Puts the MCP server `wb mcp` into the configurations of agents, or takes it out
     out:   encode          Turns texts into vectors: a file, a folder or a pipe, to NumPy, Parquet or JSON lines
+    out:   shards          Cuts a stage into shards, for as many machines as there are; the result is that of one, byte for byte
     out:   export          Writes an encoder for other tools: a sentence-transformers folder, or adapters for PEFT
     out:   ls              Runs with their scores, or what there is to choose from
     out:   doctor          Shows what this build and machine can do; tests a device before it is trusted

@@ -140,7 +140,7 @@ fn what_no_attempt_will_do_better_is_told_apart_from_what_may_pass() {
 
     sandbox.fails_with(
         &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "work"],
-        &["nothing to encode"],
+        &["nothing to work at: no YAML"],
     );
     sandbox.fails_with(
         &["shards", "plan", "--stage", "encod", "--encoder", "base", "--work", "work", "--in", "pairs.jsonl"],
@@ -155,4 +155,45 @@ fn what_no_attempt_will_do_better_is_told_apart_from_what_may_pass() {
         &["is cut by rows, expected a file that ends in .parquet"],
     );
     sandbox.fails_with(&["shards", "status", "work"], &["no plan `"]);
+}
+
+#[test]
+fn negatives_in_any_number_of_shards_are_those_of_one_process() {
+    let sandbox = project();
+    sandbox.succeeds(&["data", "many.yaml"]);
+    let table = format!("datasets/prepared/{}/train.parquet", sandbox.names("datasets/prepared")[0]);
+    for (side, field) in [("query", "anchor"), ("document", "positive")] {
+        let out = format!("{side}.npy");
+        sandbox.succeeds(&[
+            "encode",
+            "--encoder",
+            "base",
+            "--in",
+            &table,
+            "--field",
+            field,
+            "--side",
+            side,
+            "--out",
+            &out,
+        ]);
+    }
+    let vectors = "negatives.vectors={queries: query.npy, query_ids: query.ids.txt, documents: document.npy, document_ids: document.ids.txt}";
+    sandbox.succeeds(&["mine-negatives", "many.yaml", vectors]);
+    let is_mined = |name: &String| name.starts_with("mined-");
+    let mined = sandbox.names("datasets/prepared").into_iter().find(is_mined).unwrap();
+    for shards in ["1", "4", "7"] {
+        let plan = ["shards", "plan", "many.yaml", vectors, "--stage", "mine", "--work", "work", "--shards", shards];
+        let (out, _) = sandbox.succeeds(&plan);
+        let plan = out.lines().last().unwrap();
+        sandbox.succeeds(&["shards", "run", plan, "--all", "--processes", "2", "--scratch", "scratch"]);
+        sandbox.succeeds(&["shards", "merge", plan, "--out", &format!("merged-{shards}"), "--scratch", "scratch"]);
+        for name in ["train.parquet", "scores.jsonl", "negatives.json"] {
+            let [one, many] = [format!("datasets/prepared/{mined}/{name}"), format!("merged-{shards}/{name}")]
+                .map(|name| fs::read(sandbox.path(&name)).unwrap());
+            assert!(one == many, "{name} of {shards} shards");
+        }
+    }
+    let without = ["shards", "plan", "many.yaml", "--stage", "mine", "--work", "work"];
+    sandbox.fails_with(&without, &["negatives.vectors names none", "hint: --stage encode for both sides first"]);
 }

@@ -11,29 +11,16 @@ mod text_to_sql;
 
 use std::{
     fs,
-    io::Write,
     path::{Path, PathBuf},
     process::{Command, Output},
     time::Instant,
 };
 
 use serde_json::Value;
+use wb_sandbox::machine::{data, minilm, python_with, root, say, skip};
 
 /// Full-pool numbers may differ by near-ties that round the other way.
 const NEAR_TIES: f64 = 5e-4;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-fn say(text: &str) {
-    // Past the capture of test output: the numbers are the point.
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-fn skip(test: &str, reason: &str) {
-    say(&format!("SKIPPED {test}: {reason}"));
-}
 
 fn wb(folder: &Path, arguments: &[&str]) -> (Output, f64) {
     let started = Instant::now();
@@ -48,31 +35,6 @@ fn wb(folder: &Path, arguments: &[&str]) -> (Output, f64) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     say(&format!("$ wb {}\n{}{}", arguments.join(" "), text(&output.stdout), text(&output.stderr)));
     (output, seconds)
-}
-
-/// The folder of shared data, or a counted skip.
-fn data(test: &str) -> Option<PathBuf> {
-    let beside = || root().join("../shared");
-    let folder = std::env::var_os("WB_SHARED").map_or_else(beside, PathBuf::from).join("data");
-    if !folder.is_dir() {
-        skip(test, &format!("no shared data at {}", folder.display()));
-        return None;
-    }
-    Some(folder.canonicalize().unwrap())
-}
-
-/// The real all-MiniLM-L6-v2, or a counted skip.
-fn minilm(test: &str) -> Option<String> {
-    let cache = || {
-        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-        std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("wb/models/all-MiniLM-L6-v2")
-    };
-    let folder = std::env::var_os("WB_MINILM").map_or_else(cache, PathBuf::from);
-    if !folder.join("model.safetensors").is_file() {
-        skip(test, &format!("no all-MiniLM-L6-v2 at {}", folder.display()));
-        return None;
-    }
-    Some(folder.to_str().unwrap().to_owned())
 }
 
 #[test]
@@ -212,19 +174,6 @@ fn project(data: &Path) -> tempfile::TempDir {
     fs::create_dir(folder.path().join("datasets")).unwrap();
     std::os::unix::fs::symlink(data, folder.path().join("datasets/external")).unwrap();
     folder
-}
-
-/// The interpreter with the library, or a counted skip.
-fn python_with(library: &str, test: &str) -> Option<PathBuf> {
-    let cache = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
-    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(cache, PathBuf::from).join("wb");
-    let python = std::env::var_os("WB_PYTHON").map_or_else(|| cache.join("peers/bin/python"), PathBuf::from);
-    let look = format!("import importlib.util as u, sys; sys.exit(u.find_spec('{library}') is None)");
-    if Command::new(&python).args(["-c", &look]).output().is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    skip(test, &format!("no Python with {library} at {}: scripts/python.sh makes one", python.display()));
-    None
 }
 
 /// Runs what has to work, perhaps with a server of language models; gives all that it said.

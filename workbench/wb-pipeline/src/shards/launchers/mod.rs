@@ -1,4 +1,4 @@
-//! Who starts attempts: processes of this machine, or arrays of Slurm. Rounds over what is missing, until nothing is.
+//! Starters of attempts: processes of this machine, or arrays of Slurm. Rounds over what is missing, until nothing is.
 
 mod local;
 mod slurm;
@@ -17,7 +17,7 @@ const ROUNDS: usize = 3;
 /// Starter of attempts.
 #[derive(Debug, Clone)]
 pub enum Launcher {
-    /// So many processes of this machine at a time.
+    /// Processes of this machine, as many at a time.
     Local(usize),
     /// Arrays of Slurm.
     Slurm(SlurmArrays),

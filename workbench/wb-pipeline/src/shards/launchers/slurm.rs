@@ -113,7 +113,7 @@ fn is_queued(jobs: &[String]) -> Result<bool> {
     }
 }
 
-/// What a command of Slurm prints.
+/// Output of a command of Slurm.
 fn asked(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let Output { status, stdout, stderr } = command.output().map_err(|error| {

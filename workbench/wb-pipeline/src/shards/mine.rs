@@ -1,0 +1,190 @@
+//! Hard negatives, shard by shard of the queries: each against all documents, so that nothing is to be merged but lists.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use wb_core::{Error, Progress, Seed, atomic, fingerprint::Fingerprint};
+use wb_data::store;
+use wb_retrieval::{
+    Bm25Config,
+    mining::{MinedPart, MiningConfig, VectorsConfig},
+};
+use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedInput, ShardOutput, ShardPlan, Store};
+
+use super::{ShardSize, ShardStage, this_build};
+use crate::{config::Experiment, mine::MiningParts};
+
+/// The input with the pairs, and the folders of the others.
+const PAIRS: &str = "pairs/train.parquet";
+const VECTORS: &str = "vectors";
+const CORPUS: &str = "corpus";
+/// The file of a shard.
+const MINED: &str = "mined.json";
+
+/// Pairs to mine for in shards.
+#[derive(Debug, Clone, Copy)]
+pub struct MinePlan<'a> {
+    /// The experiment, with its rules and the vectors.
+    pub experiment: &'a Experiment,
+    /// The prepared pairs.
+    pub pairs: &'a Path,
+    /// Size of shards, in queries.
+    pub size: ShardSize,
+}
+
+/// Settings of the plan.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MineShards {
+    /// Decides what is drawn.
+    seed: Seed,
+    /// The rules; names of files are those of the plan's inputs.
+    negatives: MiningConfig,
+    /// Rules of words, for the estimate.
+    bm25: Bm25Config,
+    /// The vectors' name, for the account.
+    name: PathBuf,
+}
+
+impl MinePlan<'_> {
+    /// Puts the plan, the pairs, the vectors and the corpus into a place.
+    ///
+    /// # Errors
+    ///
+    /// If the experiment names no vectors, has another model score, or a file cannot be read.
+    pub fn write(&self, work: &Store, progress: &mut dyn FnMut(Progress)) -> Result<OpenPlan> {
+        let config = self.experiment.negatives.clone().unwrap_or_default();
+        MiningParts::check(&config)?;
+        let (seed, bm25) = (self.experiment.seed, self.experiment.bench.bm25);
+        progress(Progress::new("reading pairs", 0, 0));
+        let rows = MiningParts::open(store::read_pairs(self.pairs)?, config.clone(), seed, bm25)?.queries()? as u64;
+        if rows == 0 {
+            return Err(Error::file(self.pairs, "no pairs in it").into());
+        }
+        let mut inputs = BTreeMap::new();
+        let mut put = |name: &str, file: &Path| -> Result<PathBuf> {
+            progress(Progress::new("writing inputs to the store", inputs.len(), 0).note(name));
+            inputs.insert(name.to_owned(), PlannedInput::of_file(work, file)?);
+            Ok(PathBuf::from(name))
+        };
+        put(PAIRS, self.pairs)?;
+        let own_name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let vectors = config.vectors.as_ref().context("there are no vectors")?;
+        let mut side = |side: &str, file: &Path| put(&format!("{VECTORS}/{side}/{}", own_name(file)), file);
+        let planned = VectorsConfig {
+            queries: side("queries", &vectors.queries)?,
+            query_ids: side("query_ids", &vectors.query_ids)?,
+            documents: side("documents", &vectors.documents)?,
+            document_ids: side("document_ids", &vectors.document_ids)?,
+        };
+        let corpus = config.corpus.as_deref().map(|file| put(&format!("{CORPUS}/{}", own_name(file)), file));
+        let name = vectors.documents.clone();
+        let negatives = MiningConfig { vectors: Some(planned), corpus: corpus.transpose()?, ..config };
+        let plan = ShardPlan {
+            stage: ShardStage::Mine.as_str().to_owned(),
+            build: this_build("cpu"),
+            rows,
+            rows_per_shard: self.size.rows(rows, 1),
+            inputs,
+            task: json!(MineShards { seed, negatives, bm25, name }),
+        };
+        Ok(OpenPlan::write(work, plan)?)
+    }
+}
+
+/// The pairs and the config of a plan, with the files that they need on this machine.
+fn opened(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(MiningParts, MineShards)> {
+    let task: MineShards = plan.plan().typed_task()?;
+    let here = |name: &Path| -> Result<PathBuf> {
+        let name = name.to_string_lossy();
+        let input = plan.plan().inputs.get(&*name).with_context(|| format!("the plan has no input `{name}`"))?;
+        // Named by its content: shards of one machine, and of further plans, share it.
+        let file = Path::new(&*name).file_name().unwrap_or_default();
+        let path = scratch.join("inputs").join(&input.blake3[..16.min(input.blake3.len())]).join(file);
+        if !path.is_file() {
+            input.fetch(plan.work(), &path)?;
+        }
+        Ok(path)
+    };
+    progress(Progress::new("fetching inputs", 0, 0));
+    let mut config = task.negatives.clone();
+    if let Some(vectors) = &mut config.vectors {
+        for file in [&mut vectors.queries, &mut vectors.query_ids, &mut vectors.documents, &mut vectors.document_ids] {
+            *file = here(file)?;
+        }
+    }
+    config.corpus = config.corpus.as_deref().map(here).transpose()?;
+    let pairs = store::read_pairs(&here(Path::new(PAIRS))?)?;
+    Ok((MiningParts::open(pairs, config, task.seed, task.bm25)?, task))
+}
+
+/// Mines for the queries of a shard.
+pub(super) fn run(
+    plan: &OpenPlan,
+    shard: u32,
+    scratch: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<AttemptEnd> {
+    plan.attempt(shard, scratch, progress, |rows, folder, progress| {
+        let (parts, _) = opened(plan, scratch, progress)?;
+        let mined = parts.mine(rows.start as usize..rows.end as usize, progress)?;
+        let path = folder.join(MINED);
+        let json = serde_json::to_vec(&mined).map_err(|error| Error::json(&path, &error))?;
+        fs::write(&path, json).map_err(Error::io("write", &path))?;
+        Ok(ShardOutput { files: vec![(MINED.to_owned(), path)], account: json!({}) })
+    })
+}
+
+/// Puts the shards' negatives together: the folder that `wb mine-negatives` keeps.
+pub(super) fn merge(
+    plan: &OpenPlan,
+    out: Option<&Path>,
+    scratch: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<MergedRecord> {
+    if let Some(there) = out.filter(|out| out.exists()) {
+        let message = "is there already, and nothing is written over";
+        return Err(Error::file(there, message)
+            .with_hint("name another folder with --out, or take that one away")
+            .into());
+    }
+    let manifests = plan.all_manifests()?;
+    let mut mined: Vec<MinedPart> = Vec::new();
+    for manifest in &manifests {
+        progress(Progress::new("merging", manifest.shard as usize, manifests.len()));
+        let mut json = Vec::new();
+        plan.read(manifest, MINED, |piece| -> Result<()> {
+            json.extend_from_slice(piece);
+            Ok(())
+        })?;
+        let part = serde_json::from_slice(&json);
+        mined.push(part.with_context(|| format!("{MINED} of shard {} is no part of a mining", manifest.shard))?);
+    }
+    let (parts, task) = opened(plan, scratch, progress)?;
+    let mut files = Vec::new();
+    let mut fill = |inside: &Path| -> Result<()> {
+        parts.write(std::mem::take(&mut mined), &task.name, inside, progress)?;
+        let mut names: Vec<_> = fs::read_dir(inside).map_err(Error::io("read", inside))?.flatten().collect();
+        names.sort_by_key(fs::DirEntry::file_name);
+        for entry in names {
+            let path = entry.path();
+            let bytes = path.metadata().map_err(Error::io("read", &path))?.len();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            files.push((name, bytes, Fingerprint::of_file(&path)?.as_str().to_owned()));
+        }
+        Ok(())
+    };
+    match out {
+        Some(out) => atomic::folder_with(out, &mut fill)?,
+        None => atomic::in_scratch(&scratch.join("merged"), &mut fill)?,
+    }
+    let record = plan.finish(&manifests, files)?;
+    plan.sweep(&manifests)?;
+    Ok(record)
+}
