@@ -172,7 +172,16 @@ P
 on_ray() {
   (cd "$checkout" && has_engines) || { skipped ray "pip cannot fetch Ray"; return; }
   planned "$here/on-ray"
-  timeout 300 "$engines/bin/python" "$checkout/scripts/engines/ray_nodes.py" "$wb" "$plan" "$here/scratch-ray"
+  # Long enough to be at work when a node goes, and counted.
+  cat > on-raylet <<W
+#!/usr/bin/env bash
+if [ "\$2" = run ]; then echo "\$5" >> "$here/begun"; sleep 1; fi
+exec "$wb" "\$@"
+W
+  chmod +x on-raylet
+  timeout 300 "$engines/bin/python" "$checkout/scripts/engines/ray_nodes.py" "$here/on-raylet" "$plan" "$here/scratch-ray" 2> ray.txt || { cat ray.txt; exit 1; }
+  echo "$(wc -l < begun) attempts at $("$wb" shards status --json "$plan" | sed -n 's/^  "shards": \([0-9]*\),/\1/p') shards"
+  [ "$(wc -l < begun)" -gt 19 ] || { echo "nothing was begun again after the raylet was gone"; exit 1; }
   merged ray
 }
 

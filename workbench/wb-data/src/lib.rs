@@ -24,6 +24,7 @@ pub mod split;
 pub mod store;
 pub mod streaming;
 pub mod text;
+pub mod text_table;
 pub mod trivial;
 pub mod vector_table;
 

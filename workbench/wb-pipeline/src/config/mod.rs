@@ -30,6 +30,8 @@ pub use schema::schema;
 pub use validate::check_name;
 pub use wb_text2sql::config::{GeneratorChoice, RagConfig, RetrieverChoice};
 
+use crate::shards::RunOn;
+
 /// One YAML, for all commands: every section may be left out, and a command asks for those that it cannot do without.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,6 +94,14 @@ pub struct Experiment {
     /// Benchmarks, and the contestants that are measured on them.
     #[serde(default)]
     pub bench: BenchConfig,
+    /// The place where plans of shards are kept, and what shards make: a folder that all machines see, or
+    /// `s3://BUCKET/PREFIX`. Needed by `run_on`.
+    #[serde(default)]
+    pub work: Option<String>,
+    /// Machines that mining is cut into shards for, its vectors and its search: `{ local: { processes: 4 } }`,
+    /// `{ slurm: { options: [--partition=gpu] } }`; null for this process. What is made is the same, to the byte.
+    #[serde(default)]
+    pub run_on: Option<RunOn>,
     /// The command and the file, for messages.
     #[serde(skip)]
     pub read_by: ReadBy,

@@ -25,7 +25,20 @@ impl Experiment {
             self.train.check_datasets(&names)?;
         }
         self.bench.validate("bench")?;
+        self.validate_shards()?;
         self.validate_search()
+    }
+
+    /// Refuses shards without a place to keep them in.
+    fn validate_shards(&self) -> Result<()> {
+        let Some(run_on) = &self.run_on else { return Ok(()) };
+        run_on.validate("run_on")?;
+        if self.work.as_deref().is_none_or(|work| work.trim().is_empty()) {
+            let message = "is missing, the place where `run_on` keeps plans and what shards make";
+            return Err(Error::value("work", message)
+                .with_hint("work=FOLDER, which all machines see, or work=s3://BUCKET/PREFIX"));
+        }
+        Ok(())
     }
 
     /// Refuses to measure a run by `search` where the ranking cannot take its vectors, or what was trained on cannot be told.

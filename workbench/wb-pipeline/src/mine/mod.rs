@@ -26,7 +26,7 @@ use wb_retrieval::mining::{
 };
 
 use super::{data::ExperimentPairs, manifest::this_code};
-use crate::{config::Experiment, output, session::Folders};
+use crate::{config::Experiment, output, session::Folders, shards};
 use ranker::MiningRanker;
 use stronger::Stronger;
 
@@ -86,7 +86,21 @@ pub fn mine(
     let taken = texts.bytes() + others.iter().flat_map(|set| set.pairs()).map(bytes_of).sum::<u64>();
     let search =
         Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref(), queries: None };
-    let mined = search.mined(&mut ranker, places.datasets, extras.candidates, progress)?;
+    let mined = match (&experiment.run_on, &ranker) {
+        (Some(run_on), MiningRanker::Encoder(encoder)) if stronger.is_none() && extras.candidates.is_none() => {
+            if encoder.token_vectors().is_some() {
+                let what = "run_on cuts mining by one vector a text into shards, and this encoder has one a token";
+                return Err(wb_core::Error::failed(what).with_hint("run_on=null").into());
+            }
+            let files = ranker::vector_files(encoder, &search, places.datasets, progress)?;
+            shards::mined(experiment, run_on, &texts, files, &data.folder.join("train.parquet"), progress)?
+        }
+        (Some(_), _) => {
+            let what = "run_on cuts mining by an encoder into shards, without a stronger model and --candidates";
+            return Err(wb_core::Error::failed(what).with_hint("run_on=null").into());
+        }
+        (None, _) => search.mined(&mut ranker, places.datasets, extras.candidates, progress)?,
+    };
     let card = match is_there {
         true => read_json(&file)?,
         false => {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use wb_core::{Encoder, Error, Progress, Side, fingerprint::Fingerprint};
+use wb_core::{Encoder, Error, Progress, Side, fingerprint::Fingerprint, publish};
 use wb_encoder::BiEncoder;
 use wb_retrieval::{
     Bm25Config,
@@ -23,6 +23,7 @@ use crate::{
     device,
     encoder::{self, Opening},
     manifest::this_code,
+    shards,
 };
 
 /// A ranker of documents, and what else may judge.
@@ -108,15 +109,13 @@ impl MiningRanker {
                 None => bail!("{} gives one vector a text", encoder.name()),
             },
             Self::Encoder(encoder) => {
-                let encoder: &dyn Encoder = &**encoder;
+                let whole = &**encoder;
+                let encoder: &dyn Encoder = whole;
                 let helper = encoder.group_maxima();
                 let taken = search.taken + helper.as_ref().map_or(0, |_| beside_a_device(encoder.dim()));
                 let blocks = Blocks::within(ram, taken, sizes(encoder.dim()), depth)?;
-                // Devices agree up to rounding, so each has vectors of its own.
-                let device = device::resolved(search.experiment.device.first())?.to_string();
-                let files = (datasets.join("vectors"), device, encoder.fingerprint());
-                let queries = encoded(encoder, texts.queries(), Side::Query, &files, progress)?;
-                let documents = encoded(encoder, texts.documents(), Side::Document, &files, progress)?;
+                let [queries, documents] = vector_files(whole, search, datasets, progress)?;
+                let (queries, documents) = (VectorFile::open(&queries)?, VectorFile::open(&documents)?);
                 then(&mut VectorSearch::new(texts, queries, documents, blocks)?.with(helper), progress)
             }
             Self::Vectors(files) => {
@@ -157,22 +156,36 @@ fn rankings(encoder: &dyn Encoder, texts: &MiningTexts<'_>, device: &str) -> Str
     all.finish().short().to_owned()
 }
 
-/// The file of an encoder's vectors of some texts, made where it is not there.
-fn encoded(
-    encoder: &dyn Encoder,
-    texts: &[&str],
-    side: Side,
-    (folder, device, of_encoder): &(PathBuf, String, Fingerprint),
+/// The files of an encoder's vectors of all queries and of all documents, made where they are not there: here, or on the
+/// machines of the experiment.
+pub(super) fn vector_files(
+    encoder: &BiEncoder,
+    search: &Search<'_>,
+    datasets: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<VectorFile> {
-    let mut all = Fingerprint::builder();
-    all.text(&this_code()).text(device).text(of_encoder.as_str()).number(side as u64);
-    texts.iter().for_each(|text| {
-        all.text(text);
-    });
-    let path = folder.join(format!("{}.npy", all.finish().short()));
-    encode_to_file(encoder, texts, side, &path, progress)?;
-    Ok(VectorFile::open(&path)?)
+) -> Result<[PathBuf; 2]> {
+    // Devices agree up to rounding, so each has vectors of its own.
+    let device = device::resolved(search.experiment.device.first())?.to_string();
+    let (folder, of_encoder) = (datasets.join("vectors"), encoder.fingerprint());
+    let mut file = |texts: &[&str], side: Side| -> Result<PathBuf> {
+        let mut all = Fingerprint::builder();
+        all.text(&this_code()).text(&device).text(of_encoder.as_str()).number(side as u64);
+        texts.iter().for_each(|text| {
+            all.text(text);
+        });
+        let path = folder.join(format!("{}.npy", all.finish().short()));
+        match &search.experiment.run_on {
+            None => encode_to_file(encoder, texts, side, &path, progress)?,
+            Some(run_on) => {
+                fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+                publish::file(&path, progress, |part, progress| {
+                    shards::encode_texts(search.experiment, run_on, encoder, (texts, side), part, progress)
+                })?;
+            }
+        }
+        Ok(path)
+    };
+    Ok([file(search.texts.queries(), Side::Query)?, file(search.texts.documents(), Side::Document)?])
 }
 
 /// Vectors of another program, brought into the order of the texts by their ids.

@@ -15,7 +15,7 @@ use wb_retrieval::{
     Bm25Config,
     mining::{MinedPart, MiningConfig, VectorsConfig},
 };
-use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedInput, ShardOutput, ShardPlan, Store};
+use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedInput, ShardManifest, ShardOutput, ShardPlan, Store};
 
 use super::{ShardSize, ShardStage, this_build};
 use crate::{config::Experiment, mine::MiningParts};
@@ -141,6 +141,26 @@ pub(super) fn run(
     })
 }
 
+/// Negatives of all shards, in their order.
+pub(super) fn parts(
+    plan: &OpenPlan,
+    manifests: &[ShardManifest],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<MinedPart>> {
+    let mut parts = Vec::with_capacity(manifests.len());
+    for manifest in manifests {
+        progress(Progress::new("merging", manifest.shard as usize, manifests.len()));
+        let mut json = Vec::new();
+        plan.read(manifest, MINED, |piece| -> Result<()> {
+            json.extend_from_slice(piece);
+            Ok(())
+        })?;
+        let part = serde_json::from_slice(&json);
+        parts.push(part.with_context(|| format!("{MINED} of shard {} is no part of a mining", manifest.shard))?);
+    }
+    Ok(parts)
+}
+
 /// Puts the shards' negatives together: the folder that `wb mine-negatives` keeps.
 pub(super) fn merge(
     plan: &OpenPlan,
@@ -155,17 +175,7 @@ pub(super) fn merge(
             .into());
     }
     let manifests = plan.all_manifests()?;
-    let mut mined: Vec<MinedPart> = Vec::new();
-    for manifest in &manifests {
-        progress(Progress::new("merging", manifest.shard as usize, manifests.len()));
-        let mut json = Vec::new();
-        plan.read(manifest, MINED, |piece| -> Result<()> {
-            json.extend_from_slice(piece);
-            Ok(())
-        })?;
-        let part = serde_json::from_slice(&json);
-        mined.push(part.with_context(|| format!("{MINED} of shard {} is no part of a mining", manifest.shard))?);
-    }
+    let mut mined = parts(plan, &manifests, progress)?;
     let (parts, task) = opened(plan, scratch, progress)?;
     let mut files = Vec::new();
     let mut fill = |inside: &Path| -> Result<()> {

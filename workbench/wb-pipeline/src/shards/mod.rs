@@ -3,6 +3,7 @@
 mod encode;
 mod launchers;
 mod mine;
+mod on;
 mod told;
 
 use std::{
@@ -17,8 +18,9 @@ use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild};
 use self::told::ranges;
 pub use self::{
     encode::EncodePlan,
-    launchers::{Launcher, SlurmArrays},
+    launchers::{LocalProcesses, RunOn, SlurmArrays},
     mine::MinePlan,
+    on::{encode_texts, mined},
     told::{print_end, print_merged, print_missing, print_plan, print_status},
 };
 use crate::{manifest, output};

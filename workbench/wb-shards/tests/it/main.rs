@@ -1,4 +1,5 @@
 //! Plans and attempts against a folder and against a server of S3: equality, faults, races.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod attempts;
 mod moto;

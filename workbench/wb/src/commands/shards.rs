@@ -4,7 +4,7 @@ use anyhow::Result;
 use wb_core::Error;
 use wb_pipeline::{
     data,
-    shards::{self, EncodePlan, Launcher, MinePlan, ShardSize, ShardStage, SlurmArrays},
+    shards::{self, EncodePlan, LocalProcesses, MinePlan, RunOn, ShardSize, ShardStage, SlurmArrays},
     typed::file_and_values,
 };
 use wb_shards::{OpenPlan, Store, shard_of_environment};
@@ -86,12 +86,13 @@ fn run(arguments: args::RunShards) -> Result<()> {
     let mut bars = Bars::new();
     if arguments.all {
         let launcher = match arguments.slurm {
-            true => Launcher::Slurm(SlurmArrays {
+            true => RunOn::Slurm(SlurmArrays {
                 at_once: arguments.at_once,
                 options: arguments.option,
                 program: arguments.program,
+                shards: None,
             }),
-            false => Launcher::Local(arguments.processes),
+            false => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
         };
         launcher.run(&plan, &scratch, &mut |p| bars.report(p))?;
         bars.finish();

@@ -138,22 +138,15 @@ fn what_no_attempt_will_do_better_is_told_apart_from_what_may_pass() {
     fs::write(&file, text.replace("\"device\": \"cpu\"", "\"device\": \"cuda\"")).unwrap();
     has(&attempt(&sandbox, &plan, &["--shard", "0"]).1, &["plan.json: was changed"]);
 
-    sandbox.fails_with(
-        &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "work"],
-        &["nothing to work at: no YAML"],
-    );
-    sandbox.fails_with(
-        &["shards", "plan", "--stage", "encod", "--encoder", "base", "--work", "work", "--in", "pairs.jsonl"],
-        &["no stage `encod`"],
-    );
-    sandbox.fails_with(
-        &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "s3://b/x", "--in", "pairs.jsonl"],
-        &["WB_OFFLINE forbids the network"],
-    );
-    sandbox.fails_with(
-        &["shards", "plan", "--stage", "encode", "--encoder", "base", "--work", "work", "--in", "pairs.jsonl"],
-        &["is cut by rows, expected a file that ends in .parquet"],
-    );
+    for (stage, work, more, told) in [
+        ("encode", "work", &[][..], "nothing to work at: no YAML"),
+        ("encod", "work", &["--in", "pairs.jsonl"], "no stage `encod`"),
+        ("encode", "s3://b/x", &["--in", "pairs.jsonl"], "WB_OFFLINE forbids the network"),
+        ("encode", "work", &["--in", "pairs.jsonl"], "is cut by rows, expected a file that ends in .parquet"),
+    ] {
+        let plan = ["shards", "plan", "--stage", stage, "--encoder", "base", "--work", work];
+        sandbox.fails_with(&[&plan[..], more].concat(), &[told]);
+    }
     sandbox.fails_with(&["shards", "status", "work"], &["no plan `"]);
 }
 
@@ -196,4 +189,28 @@ fn negatives_in_any_number_of_shards_are_those_of_one_process() {
     }
     let without = ["shards", "plan", "many.yaml", "--stage", "mine", "--work", "work"];
     sandbox.fails_with(&without, &["negatives.vectors names none", "hint: --stage encode for both sides first"]);
+}
+
+#[test]
+fn mining_on_other_machines_leaves_what_mining_here_leaves() {
+    let sandbox = project();
+    let mine = ["mine-negatives", "many.yaml", "--encoder", "base"];
+    sandbox.succeeds(&[&mine[..], &["--datasets", "here"]].concat());
+    let run_on = ["--datasets", "there", "work=work", "run_on={local: {processes: 2, shards: 3}}"];
+    sandbox.notes(&[&mine[..], &run_on].concat(), &["encode in 3 shards: ", "mine in 3 shards: "]);
+    let files = |folder: &str| -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        for inside in sandbox.names(folder) {
+            for name in sandbox.names(&format!("{folder}/{inside}")) {
+                let name = format!("{inside}/{name}");
+                found.push((name.clone(), fs::read(sandbox.path(&format!("{folder}/{name}"))).unwrap()));
+            }
+        }
+        found
+    };
+    let (here, there) = (files("here"), files("there"));
+    assert!(here.iter().filter(|(name, _)| name.ends_with(".npy")).count() == 2 && here == there);
+    sandbox.refuses_with(&[&mine[..], &["run_on={local: {}}"]].concat(), &["work: is missing", "work=FOLDER"]);
+    sandbox
+        .refuses_with(&[&mine[..], &["run_on={local: {processes: 0}}"]].concat(), &["run_on.local.processes: got 0"]);
 }

@@ -6,24 +6,62 @@ mod slurm;
 use std::path::Path;
 
 use anyhow::Result;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
 use wb_shards::OpenPlan;
 
 pub use self::slurm::SlurmArrays;
+use super::ShardSize;
 
 /// Rounds over what is missing, after which it is given up.
 const ROUNDS: usize = 3;
 
 /// Starter of attempts.
-#[derive(Debug, Clone)]
-pub enum Launcher {
-    /// Processes of this machine, as many at a time.
-    Local(usize),
-    /// Arrays of Slurm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOn {
+    /// Processes of this machine.
+    Local(LocalProcesses),
+    /// Job arrays of Slurm, on whose login node `wb` runs.
     Slurm(SlurmArrays),
 }
 
-impl Launcher {
+/// Processes of this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LocalProcesses {
+    /// Processes at a time, from 1.
+    pub processes: usize,
+    /// Number of shards that a stage is cut into; null for shards of 262,144 rows, or fewer than a thousand.
+    pub shards: Option<u64>,
+}
+
+impl Default for LocalProcesses {
+    fn default() -> Self {
+        Self { processes: 1, shards: None }
+    }
+}
+
+impl RunOn {
+    /// Refuses numbers that nothing comes of; `key` is the config path.
+    pub fn validate(&self, key: &str) -> Result<(), Error> {
+        let (name, numbers) = match self {
+            Self::Local(local) => ("local", [("processes", Some(local.processes as u64)), ("shards", local.shards)]),
+            Self::Slurm(slurm) => ("slurm", [("at_once", slurm.at_once.map(u64::from)), ("shards", slurm.shards)]),
+        };
+        match numbers.iter().find(|(_, number)| *number == Some(0)) {
+            Some((what, _)) => Err(Error::value(format!("{key}.{name}.{what}"), "got 0, expected 1 or more")),
+            None => Ok(()),
+        }
+    }
+
+    /// Size of the shards that a stage is cut into.
+    pub fn size(&self) -> ShardSize {
+        let (Self::Local(LocalProcesses { shards, .. }) | Self::Slurm(SlurmArrays { shards, .. })) = self;
+        shards.map_or(ShardSize::Usual, ShardSize::Shards)
+    }
+
     /// Has attempts at all that is missing made, until nothing is, at most three times each.
     ///
     /// # Errors
@@ -43,7 +81,7 @@ impl Launcher {
             }
             tell("")?;
             match self {
-                Self::Local(processes) => local::work(plan, missing, *processes, scratch, &mut tell)?,
+                Self::Local(local) => local::work(plan, missing, local.processes, scratch, &mut tell)?,
                 Self::Slurm(arrays) => arrays.work(plan, &missing, scratch, &mut tell)?,
             }
             if let Some(failed) = plan.failures()?.into_iter().next() {

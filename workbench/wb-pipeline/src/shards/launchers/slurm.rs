@@ -9,6 +9,8 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wb_core::Error;
 use wb_shards::OpenPlan;
 
@@ -20,14 +22,18 @@ const LOOK: Duration = Duration::from_secs(2);
 const UNANSWERED: usize = 150;
 
 /// Job arrays of one task a shard.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct SlurmArrays {
-    /// Tasks of an array at a time; none for as many as Slurm has room for.
+    /// Tasks of an array at a time; null for as many as Slurm has room for.
     pub at_once: Option<u32>,
     /// Options of `sbatch`, such as `--partition=gpu`.
     pub options: Vec<String>,
-    /// The program on the nodes; none for this very file.
+    /// The program on the nodes; null for this one, at its place here.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
     pub program: Option<PathBuf>,
+    /// Number of shards that a stage is cut into; null for shards of 262,144 rows, or fewer than a thousand.
+    pub shards: Option<u64>,
 }
 
 impl SlurmArrays {
