@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(ShardSize::Rows(5000).rows(100_000, 4096), 8192);
         assert_eq!(ShardSize::Usual.rows(100_000, 4096), 262_144);
         let rows = ShardSize::Usual.rows(1_000_000_000, 4096);
-        assert!(rows >= 1_000_000 && rows % 4096 == 0 && 1_000_000_000_u64.div_ceil(rows) <= MOST, "{rows}");
+        assert!(rows >= 1_000_000 && rows.is_multiple_of(4096) && 1_000_000_000_u64.div_ceil(rows) <= MOST, "{rows}");
         assert!("encod".parse::<ShardStage>().unwrap_err().hint().is_some_and(|hint| hint.contains("encode")));
     }
 }
