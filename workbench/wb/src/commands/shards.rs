@@ -19,6 +19,7 @@ use crate::{
 /// `wb shards`
 pub fn shards(command: ShardsCommand) -> Result<End> {
     interrupt::listen()?;
+    let is_attempt = matches!(command, ShardsCommand::Run(_));
     let done = match command {
         ShardsCommand::Plan(arguments) => plan(*arguments),
         ShardsCommand::Run(arguments) => run(arguments),
@@ -29,7 +30,7 @@ pub fn shards(command: ShardsCommand) -> Result<End> {
     match done {
         Ok(()) => Ok(End::Done),
         // Who started this may start it again, here or elsewhere.
-        Err(error) if shards::may_pass(&error) => {
+        Err(error) if is_attempt && shards::may_pass(&error) => {
             output::error(&error);
             Ok(End::TryAgain)
         }

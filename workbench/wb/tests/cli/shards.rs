@@ -143,6 +143,7 @@ fn what_no_attempt_will_do_better_is_told_apart_from_what_may_pass() {
         ("encod", "work", &["--in", "pairs.jsonl"], "no stage `encod`"),
         ("encode", "s3://b/x", &["--in", "pairs.jsonl"], "WB_OFFLINE forbids the network"),
         ("encode", "work", &["--in", "pairs.jsonl"], "is cut by rows, expected a file that ends in .parquet"),
+        ("encode", "work", &["--in", "nothing.parquet"], "cannot read nothing.parquet"),
     ] {
         let plan = ["shards", "plan", "--stage", stage, "--encoder", "base", "--work", work];
         sandbox.fails_with(&[&plan[..], more].concat(), &[told]);
