@@ -2,7 +2,7 @@
 
     python scripts/engines/ray_nodes.py WB PLAN SCRATCH
 
-Ends with an error where the shards do not come to an end, or where the lost raylet had nothing to do.
+Ends with an error where the shards do not come to an end, and with 77 where Ray does not start.
 """
 
 import os
@@ -21,9 +21,13 @@ from ray.cluster_utils import Cluster
 
 def main():
     wb, plan, scratch = sys.argv[1:]
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    cluster.wait_for_nodes()
+    try:
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        cluster.wait_for_nodes()
+    except Exception as error:
+        print(f"Ray does not start here: {error}", file=sys.stderr)
+        sys.exit(77)
     driver = os.path.join(os.path.dirname(__file__), "../../launchers/ray/wb_on_ray.py")
     command = [sys.executable, driver, plan, "--wb", wb, "--scratch", scratch]
     child = subprocess.Popen(command, env={**os.environ, "RAY_ADDRESS": cluster.address}, stdout=subprocess.PIPE, text=True)
