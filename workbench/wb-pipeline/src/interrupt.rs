@@ -5,6 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
+/// True where an error means that a person has asked for an end.
+pub fn is_stopped(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_core::Error::Stopped)))
+}
+
 /// Work during which a wish to stop may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {

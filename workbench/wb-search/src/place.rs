@@ -202,8 +202,8 @@ fn outside(root: &Path, file: PathBuf) -> Result<PathBuf> {
     }
 }
 
-/// The folder of caches.
-fn caches() -> Result<PathBuf> {
+/// The folder of caches: the one that the environment says, else `.cache` in the home folder.
+pub fn caches() -> Result<PathBuf> {
     let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let lost = || {
         let what = "no folder for caches: neither XDG_CACHE_HOME nor HOME is set";

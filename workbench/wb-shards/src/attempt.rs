@@ -112,7 +112,7 @@ impl OpenPlan {
             (Created::Theirs, Some(there)) if there.attempt == attempt => Ok(AttemptEnd::Committed(there)),
             (Created::Theirs, Some(there)) => {
                 for file in &manifest.files {
-                    self.own.delete(&file.object)?;
+                    self.own.remove(&file.object)?;
                 }
                 Ok(AttemptEnd::Lost(there))
             }
@@ -166,6 +166,6 @@ impl Told<'_> {
     }
 
     fn forget(&self) {
-        let _ = self.plan.own.delete(&self.name());
+        let _ = self.plan.own.remove(&self.name());
     }
 }

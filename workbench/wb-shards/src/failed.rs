@@ -53,7 +53,7 @@ impl OpenPlan {
     /// Takes all such words away: it is to be tried again.
     pub fn forget_failures(&self) -> Result<()> {
         for (name, _) in self.own.list(FAILED)? {
-            self.own.delete(&name)?;
+            self.own.remove(&name)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The end of a plan: all shards there, each file the one that its manifest says.
 
 use std::{
+    collections::HashSet,
     fs::{self, File},
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
@@ -11,6 +12,7 @@ use wb_core::{Error, atomic, fingerprint::Fingerprint};
 
 use crate::{
     Created, Result, ShardFile, ShardManifest,
+    attempt::{DATA, PROGRESS},
     plan::{OpenPlan, of_json, to_json},
 };
 
@@ -42,7 +44,7 @@ impl OpenPlan {
             let message = format!("{missing} of {} shards of {} are missing", self.plan.shards(), self.place());
             return Err(Error::failed(message).with_hint(format!("wb shards missing {}", self.place())));
         }
-        let data = self.own.list(crate::attempt::DATA)?;
+        let data = self.own.list(DATA)?;
         for manifest in &manifests {
             for file in &manifest.files {
                 let found =
@@ -78,16 +80,13 @@ impl OpenPlan {
         Ok(())
     }
 
-    /// Takes what attempts that came to nothing have left in the store away; their number. Nobody may be at work.
-    pub fn sweep(&self, manifests: &[ShardManifest]) -> Result<usize> {
-        let kept: std::collections::HashSet<&str> =
+    /// Takes away what attempts that came to nothing have left in the store. Every shard is done: whoever is still at work
+    /// will lose.
+    pub fn sweep(&self, manifests: &[ShardManifest]) -> Result<()> {
+        let kept: HashSet<&str> =
             manifests.iter().flat_map(|manifest| &manifest.files).map(|file| file.object.as_str()).collect();
-        let mut swept = 0;
-        let left = self.own.list(crate::attempt::DATA)?.into_iter().chain(self.own.list(crate::attempt::PROGRESS)?);
-        for (name, _) in left.filter(|(name, _)| !kept.contains(name.as_str())) {
-            swept += usize::from(self.own.delete(&name)?);
-        }
-        Ok(swept)
+        let left = self.own.list(DATA)?.into_iter().chain(self.own.list(PROGRESS)?);
+        left.filter(|(name, _)| !kept.contains(name.as_str())).try_for_each(|(name, _)| self.own.remove(&name))
     }
 
     /// Says what the plan has come to; the same must have been said before, if anything was.

@@ -1,6 +1,9 @@
 //! Progress of a plan's shards, as their manifests and the words of attempts say.
 
-use std::{collections::HashMap, thread};
+use std::{
+    collections::{HashMap, HashSet},
+    thread,
+};
 
 use serde::Serialize;
 use wb_core::Error;
@@ -95,7 +98,7 @@ impl OpenPlan {
         let mut seconds: Vec<f64> = manifests.iter().map(|manifest| manifest.seconds).collect();
         seconds.sort_by(f64::total_cmp);
         let median = seconds.get(seconds.len() / 2).copied();
-        let is_done: std::collections::HashSet<u32> = manifests.iter().map(|manifest| manifest.shard).collect();
+        let is_done: HashSet<u32> = manifests.iter().map(|manifest| manifest.shard).collect();
         let mut running: Vec<ShardState> = words
             .filter(|word| !is_done.contains(&word.shard))
             .map(|word| {
@@ -123,7 +126,7 @@ impl OpenPlan {
         });
         let last = ends.fold(f64::MIN, f64::max);
         let rate = begun.map(|begun| rows_done as f64 / (last - begun.as_second() as f64).max(1.0));
-        let shards_running: std::collections::HashSet<u32> = running.iter().map(|state| state.shard).collect();
+        let shards_running: HashSet<u32> = running.iter().map(|state| state.shard).collect();
         let waiting = self.plan.shards() - (is_done.len() + shards_running.len()) as u32;
         Ok(WorkStatus {
             plan: self.place(),

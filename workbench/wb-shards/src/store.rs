@@ -185,13 +185,13 @@ impl Store {
         let mut unread = None;
         let uploaded = block_on(async {
             let mut upload = WriteMultipart::new_with_chunk_size(self.objects.put_multipart(&path).await?, PART);
-            let mut part = vec![0; PART];
             loop {
-                match read_whole(&mut from, &mut part) {
+                let mut part = Vec::with_capacity(PART);
+                match from.by_ref().take(PART as u64).read_to_end(&mut part) {
                     Ok(0) => return upload.finish().await.map(|_| ()),
-                    Ok(read) => {
+                    Ok(_) => {
                         upload.wait_for_capacity(AT_ONCE).await?;
-                        upload.write(&part[..read]);
+                        upload.put(part.into());
                     }
                     Err(error) => {
                         unread = Some(error);
@@ -221,13 +221,18 @@ impl Store {
         Ok(found)
     }
 
-    /// Takes an object away; true where there was one.
+    /// Takes an object away; true where there was one, which is asked for before.
     pub fn delete(&self, name: &str) -> Result<bool> {
         let is_there = self.size(name)?.is_some();
+        self.remove(name)?;
+        Ok(is_there)
+    }
+
+    /// Takes an object away, whether it is there or not.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
         let path = self.path(name);
         match block_on(self.objects.delete(&path))? {
-            Ok(()) => Ok(is_there),
-            Err(StoreError::NotFound { .. }) => Ok(false),
+            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.failed("delete", name, error)),
         }
     }
@@ -251,20 +256,6 @@ impl Store {
         let failed = failed.with_hint_if(hint);
         if may_pass { failed.of_kind(TryAgain) } else { failed }
     }
-}
-
-/// Fills a buffer as far as there are bytes.
-fn read_whole(from: &mut File, into: &mut [u8]) -> std::io::Result<usize> {
-    let mut read = 0;
-    while read < into.len() {
-        match from.read(&mut into[read..]) {
-            Ok(0) => break,
-            Ok(more) => read += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
 }
 
 fn not_a_place(place: &str) -> Error {

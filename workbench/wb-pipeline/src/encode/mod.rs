@@ -16,6 +16,7 @@ use wb_core::{
 };
 use wb_encoder::BiEncoder;
 
+pub(crate) use self::texts::fields;
 use self::{blocks::EncodedBlocks, texts::TextBlock};
 pub use self::{
     output::OutputFormat,
@@ -23,7 +24,7 @@ pub use self::{
 };
 
 /// Texts that are encoded and kept together, where each has one vector: what an encoder orders by length at once.
-const BLOCK: usize = 4096;
+pub(crate) const BLOCK: usize = 4096;
 /// Texts of a block where each has a vector for each token, a few hundred of them.
 const TOKEN_BLOCK: usize = 512;
 

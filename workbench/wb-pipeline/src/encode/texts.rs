@@ -118,8 +118,13 @@ impl TextInput {
     }
 
     fn fields(&self) -> TextFields {
-        TextFields { text: self.field.clone(), id: Some("id".into()), ..TextFields::default() }
+        fields(&self.field)
     }
+}
+
+/// Fields of a record: its text, and its name where it has one.
+pub(crate) fn fields(text: &str) -> TextFields {
+    TextFields { text: text.to_owned(), id: Some("id".into()), ..TextFields::default() }
 }
 
 impl Spooled {

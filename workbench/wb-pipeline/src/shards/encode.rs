@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wb_core::{EncoderRef, Error, Progress, Side, atomic, fingerprint::Fingerprint, publish, range_reader::FileRanges};
-use wb_data::sources::{row_ranges::RowRanges, texts::TextFields};
+use wb_data::sources::row_ranges::RowRanges;
 use wb_encoder::{DeviceConfig, Folder};
 use wb_retrieval::npy::NpyHeader;
 use wb_shards::{
@@ -23,7 +23,7 @@ use super::{ShardSize, ShardStage, this_build};
 use crate::{
     config::Experiment,
     device,
-    encode::{EncodeTask, InputFormat, TextInput},
+    encode::{BLOCK, EncodeTask, InputFormat, TextInput, fields},
     encoder::{self, Opening},
     session,
 };
@@ -31,8 +31,6 @@ use crate::{
 /// The input with the texts, and the folder of those of the encoder.
 const TEXTS: &str = "texts";
 const ENCODER: &str = "encoder/";
-/// Rows that no cut goes through: texts that are encoded together, so that vectors are those of one machine.
-const UNCUT: u64 = 4096;
 /// Files of a shard.
 const VECTORS: &str = "vectors.npy";
 const IDS: &str = "vectors.ids.txt";
@@ -106,7 +104,7 @@ impl EncodePlan {
             return Err(Error::file(&self.table, "no texts in it").into());
         }
         // A column that is not there is told now, and not by every shard.
-        table.each_text(0..1, &self.fields(), &mut |_| Ok(()), &mut |_| {})?;
+        table.each_text(0..1, &fields(&self.field), &mut |_| Ok(()), &mut |_| {})?;
 
         if self.encoder.adapter.is_some() {
             let hint = "write one folder of both first: wb export ENCODER --out models/whole";
@@ -144,7 +142,8 @@ impl EncodePlan {
             stage: ShardStage::Encode.as_str().to_owned(),
             build: this_build(&kind(device::resolved(self.device)?)),
             rows,
-            rows_per_shard: self.size.rows(rows, UNCUT),
+            // Texts that are encoded together stay together, so that vectors are those of one machine.
+            rows_per_shard: self.size.rows(rows, BLOCK as u64),
             inputs,
             task: json!(task),
         };
@@ -157,14 +156,6 @@ impl EncodePlan {
         let field = if self.side == Side::Query { "anchor" } else { "positive" };
         Self { table: pairs.to_owned(), field: field.to_owned(), device: experiment.device.first(), ..self }
     }
-
-    fn fields(&self) -> TextFields {
-        fields(&self.field)
-    }
-}
-
-fn fields(text: &str) -> TextFields {
-    TextFields { text: text.to_owned(), id: Some("id".into()), ..TextFields::default() }
 }
 
 /// A device without the number of the card, which is another one on each machine.

@@ -23,12 +23,15 @@ pub use self::{
     on::{encode_texts, mined},
     told::{print_end, print_merged, print_missing, print_plan, print_status},
 };
-use crate::{manifest, output};
+use crate::{interrupt::is_stopped, manifest, output};
 
 /// Most shards of a plan that says no number.
 const MOST: u64 = 1000;
 /// Rows of a shard where that is fewer than would make too many.
 const USUAL: u64 = 1 << 18;
+
+/// Exit code of an attempt that may succeed at another time, or elsewhere.
+pub const TRY_AGAIN: u8 = 75;
 
 /// A stage that can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,11 +119,6 @@ fn attempt(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut
     }
 }
 
-/// True where a person has stopped it.
-fn is_stopped(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(Error::Stopped)))
-}
-
 /// Merges what shards have made into files of a folder, byte for byte those of one machine; without a folder they are
 /// looked at alone.
 ///
@@ -150,12 +148,8 @@ pub fn may_pass(error: &anyhow::Error) -> bool {
 ///
 /// If none is named and the user has no cache.
 pub fn scratch(named: Option<PathBuf>) -> Result<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = || set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-    named.or_else(|| Some(cache()?.join("wb/shards"))).ok_or_else(|| {
-        let what = "no folder for scratch: neither XDG_CACHE_HOME nor HOME is set";
-        Error::failed(what).with_hint("--scratch /tmp/wb").into()
-    })
+    let of_cache = || Ok(wb_search::caches().map_err(|error| error.with_hint("--scratch /tmp/wb"))?.join("wb/shards"));
+    named.map_or_else(of_cache, Ok)
 }
 
 #[cfg(test)]

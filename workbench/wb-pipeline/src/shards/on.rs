@@ -39,9 +39,9 @@ pub fn encode_texts(
             device: experiment.device.first(),
             size: run_on.size(),
         };
-        worked_at(&planned.write(&work, progress)?, run_on, &scratch, progress, |plan, progress| {
-            merge(plan, Some(&merged), &scratch, progress).map(|_| ())
-        })?;
+        let plan = planned.write(&work, progress)?;
+        work_at(&plan, run_on, &scratch, progress)?;
+        merge(&plan, Some(&merged), &scratch, progress)?;
         let vectors = merged.join(format!("{}.npy", side.plural()));
         let written = fs::copy(&vectors, out).and_then(|_| File::open(out)?.sync_all());
         Ok(written.map_err(Error::io("write", out))?)
@@ -74,26 +74,17 @@ pub fn mined(
         let negatives = MiningConfig { vectors: Some(vectors), encoder: None, ..config };
         let experiment = Experiment { negatives: Some(negatives), ..experiment.clone() };
         let planned = MinePlan { experiment: &experiment, pairs, size: run_on.size() };
-        let mut parts = Vec::new();
-        worked_at(&planned.write(&work, progress)?, run_on, &scratch, progress, |plan, progress| {
-            parts = mine::parts(plan, &plan.all_manifests()?, progress)?;
-            Ok(())
-        })?;
+        let plan = planned.write(&work, progress)?;
+        work_at(&plan, run_on, &scratch, progress)?;
+        let parts = mine::parts(&plan, &plan.all_manifests()?, progress)?;
         Ok(MinedNegatives::of_parts(texts, per_pair, parts))
     })
 }
 
-/// Has a plan worked at, and takes what it comes to.
-fn worked_at(
-    plan: &OpenPlan,
-    run_on: &RunOn,
-    scratch: &Path,
-    progress: &mut dyn FnMut(Progress),
-    take: impl FnOnce(&OpenPlan, &mut dyn FnMut(Progress)) -> Result<()>,
-) -> Result<()> {
+/// Has a plan worked at until nothing is missing.
+fn work_at(plan: &OpenPlan, run_on: &RunOn, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()> {
     output::note(format!("{} in {} shards: {}", plan.plan().stage, plan.plan().shards(), plan.place()));
-    run_on.run(plan, scratch, progress)?;
-    take(plan, progress)
+    run_on.run(plan, scratch, progress)
 }
 
 fn store(experiment: &Experiment) -> Result<Store> {

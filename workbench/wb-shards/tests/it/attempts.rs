@@ -58,7 +58,7 @@ fn attempt(place: &str, shard: u32, scratch: &Path, variables: &[(String, String
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// What a plan came to.
+/// Merged bytes of a plan, and their hash.
 fn merged(plan: &OpenPlan, out: &Path) -> (Vec<u8>, String) {
     let manifests = plan.all_manifests().unwrap();
     let mut file = MergedFile::create(Some(out), "hashes").unwrap();

@@ -44,7 +44,7 @@ impl Moto {
         Some(moto)
     }
 
-    /// What a line of Python prints; `s3` is a client of the server.
+    /// Output of a line of Python; `s3` is a client of the server.
     pub fn python(&self, line: &str) -> String {
         let begin = format!("import boto3; s3 = boto3.client('s3', endpoint_url='{}')\n", self.url);
         let mut command = Command::new(&self.python);

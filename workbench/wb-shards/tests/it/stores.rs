@@ -6,7 +6,7 @@ use wb_shards::{Created, Store, may_pass};
 
 use crate::moto::{Moto, SECRET};
 
-/// What holds of every place.
+/// Asserts all that every place has to do.
 fn holds(store: &Store, large: usize) {
     assert_eq!(store.get("a/b.json").unwrap(), None);
     assert_eq!(store.list("a").unwrap(), []);

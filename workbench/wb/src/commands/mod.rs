@@ -38,7 +38,7 @@ pub enum End {
     /// An error.
     Error = 2,
     /// An error that may not come again: a server that did not answer, a disk that was full.
-    TryAgain = 75,
+    TryAgain = wb_pipeline::shards::TRY_AGAIN as isize,
     /// Stopped by Ctrl-C, with a checkpoint.
     Interrupted = 130,
 }
@@ -85,7 +85,7 @@ pub fn run(command: Command) -> Result<End> {
 fn unless_stopped(result: Result<()>) -> Result<End> {
     match result {
         Ok(()) => Ok(End::Done),
-        Err(error) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(wb_core::Error::Stopped))) => {
+        Err(error) if wb_pipeline::interrupt::is_stopped(&error) => {
             crate::output::note("stopped; the same command goes on from what was answered");
             Ok(End::Interrupted)
         }

@@ -30,6 +30,13 @@ fn project() -> Sandbox {
     sandbox
 }
 
+/// Encodes one side of the prepared pairs in one process.
+fn encoded(sandbox: &Sandbox, [side, field]: [&str; 2], out: &str) {
+    let table = format!("datasets/prepared/{}/train.parquet", sandbox.names("datasets/prepared")[0]);
+    let encode = ["encode", "--encoder", "base", "--in", &table, "--device", "cpu"];
+    sandbox.succeeds(&[&encode[..], &["--side", side, "--field", field, "--out", out]].concat());
+}
+
 /// Exit code and standard error of an attempt.
 fn attempt(sandbox: &Sandbox, plan: &str, more: &[&str]) -> (Option<i32>, String) {
     let (code, _, err) = told(sandbox.run(&[&["shards", "run", plan, "--scratch", "scratch"], more].concat()));
@@ -40,21 +47,7 @@ fn attempt(sandbox: &Sandbox, plan: &str, more: &[&str]) -> (Option<i32>, String
 fn shards_come_to_the_bytes_of_one_process() {
     let sandbox = project();
     let plan = planned(&sandbox, &["--rows-per-shard", "1"]);
-    let prepared = sandbox.names("datasets/prepared");
-    let table = format!("datasets/prepared/{}/train.parquet", prepared[0]);
-    sandbox.succeeds(&[
-        "encode",
-        "--encoder",
-        "base",
-        "--in",
-        &table,
-        "--field",
-        "positive",
-        "--out",
-        "plain.npy",
-        "--device",
-        "cpu",
-    ]);
+    encoded(&sandbox, ["document", "positive"], "plain.npy");
     sandbox.says(&["shards", "status", &plan], &["0 of 3 shards done (0 % of the rows), 0 running, 3 waiting"]);
     sandbox.says(&["shards", "missing", &plan, "--as", "slurm"], &["0-2\n"]);
     sandbox.fails_with(&["shards", "merge", &plan, "--out", "merged"], &["3 of 3 shards", "wb shards missing"]);
@@ -155,23 +148,8 @@ fn what_no_attempt_will_do_better_is_told_apart_from_what_may_pass() {
 fn negatives_in_any_number_of_shards_are_those_of_one_process() {
     let sandbox = project();
     sandbox.succeeds(&["data", "many.yaml"]);
-    let table = format!("datasets/prepared/{}/train.parquet", sandbox.names("datasets/prepared")[0]);
-    for (side, field) in [("query", "anchor"), ("document", "positive")] {
-        let out = format!("{side}.npy");
-        sandbox.succeeds(&[
-            "encode",
-            "--encoder",
-            "base",
-            "--in",
-            &table,
-            "--field",
-            field,
-            "--side",
-            side,
-            "--out",
-            &out,
-        ]);
-    }
+    encoded(&sandbox, ["query", "anchor"], "query.npy");
+    encoded(&sandbox, ["document", "positive"], "document.npy");
     let vectors = "negatives.vectors={queries: query.npy, query_ids: query.ids.txt, documents: document.npy, document_ids: document.ids.txt}";
     sandbox.succeeds(&["mine-negatives", "many.yaml", vectors]);
     let is_mined = |name: &String| name.starts_with("mined-");

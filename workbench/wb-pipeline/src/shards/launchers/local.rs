@@ -11,12 +11,10 @@ use anyhow::{Context, Result};
 use wb_core::Error;
 use wb_shards::OpenPlan;
 
-use crate::environment::this_program;
+use crate::{environment::this_program, shards::TRY_AGAIN};
 
 /// Time between two looks at the processes.
 const LOOK: Duration = Duration::from_millis(50);
-/// Exit code of an attempt that may succeed at another time.
-const TRY_AGAIN: i32 = 75;
 
 /// Makes one attempt at each shard, so many at a time.
 pub(super) fn work(
@@ -45,7 +43,7 @@ pub(super) fn work(
         for (shard, child) in ended {
             let output = child.wait_with_output().context("cannot wait for a process")?;
             // Killed, or worth another try: it is missing in the next round.
-            if !output.status.success() && output.status.code().is_some_and(|code| code != TRY_AGAIN) {
+            if !output.status.success() && output.status.code().is_some_and(|code| code != i32::from(TRY_AGAIN)) {
                 let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 let failed = Error::failed(format!("shard {shard} cannot be done")).with_cause(words);
                 return Err(failed.with_hint(format!("wb shards run {} --shard {shard}", plan.place())).into());
