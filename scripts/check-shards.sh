@@ -109,10 +109,18 @@ s3.put_bucket_versioning(Bucket="code", VersioningConfiguration={"Status": "Enab
 P
   planned s3://code/work
 
-  # The program on the nodes: shard 3 asks once to be tried again.
+  # The program on the nodes: shard 3 asks once to be tried again, and the second node's first attempt is stopped in its
+  # midst and stays so until the node dies.
   cat > on-node <<W
 #!/usr/bin/env bash
 if [ "\$((SLURM_ARRAY_TASK_ID + WB_SHARD_OFFSET))" -eq 3 ] && mkdir "$here/asked" 2>/dev/null; then exit 75; fi
+if [ "\$SLURMD_NODENAME" = n2 ] && mkdir "$here/struck" 2>/dev/null; then
+  "$wb" "\$@" &
+  sleep 0.3
+  kill -STOP \$! || true
+  touch "$here/stopped"
+  exec sleep 600
+fi
 exec "$wb" "\$@"
 W
   chmod +x on-node
@@ -124,10 +132,9 @@ cd "$here"
 wb=\$!
 # The second node dies while something runs there.
 for _ in \$(seq 300); do
-  ! squeue --noheader --format=%N --states=RUNNING | grep -q n2 || break
+  [ ! -e stopped ] || break
   sleep 0.1
 done
-sleep 0.3
 squeue --noheader --format='%i %T %N' --states=RUNNING
 "\$SLURM_NODES/kill-n2"
 echo "n2 is dead"
@@ -172,15 +179,17 @@ P
 on_ray() {
   (cd "$checkout" && has_engines) || { skipped ray "pip cannot fetch Ray"; return; }
   planned "$here/on-ray"
-  # Long enough to be at work when a node goes, and counted.
+  # Counted with the process that began it; the first of each raylet stay at work until one raylet is gone.
   cat > on-raylet <<W
 #!/usr/bin/env bash
-if [ "\$2" = run ]; then echo "\$5" >> "$here/begun"; sleep 1; fi
+[ "\$2" = run ] || exec "$wb" "\$@"
+echo "\$5 \$PPID" >> "$here/begun"
+while [ -e "$here/held" ]; do sleep 0.1; done
 exec "$wb" "\$@"
 W
   chmod +x on-raylet
   local rc=0
-  timeout 300 "$engines/bin/python" "$checkout/scripts/engines/ray_nodes.py" "$here/on-raylet" "$plan" "$here/scratch-ray" 2> ray.txt || rc=$?
+  timeout 300 "$engines/bin/python" "$checkout/scripts/engines/ray_nodes.py" "$here/on-raylet" "$plan" "$here" 2> ray.txt || rc=$?
   if [ "$rc" -eq 77 ]; then
     skipped ray "$(grep -m 1 'Ray does not start' ray.txt)"
     return
