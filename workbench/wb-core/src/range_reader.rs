@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom},
+    io,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -22,14 +22,32 @@ pub trait RangeReader: Send + Sync {
 #[derive(Debug)]
 pub struct FileRanges {
     path: PathBuf,
+    file: File,
     size: u64,
 }
 
 impl FileRanges {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Self> {
-        let size = path.metadata().map_err(Error::io("read", path))?.len();
-        Ok(Self { path: path.to_owned(), size })
+        let file = File::open(path).map_err(Error::io("read", path))?;
+        let size = file.metadata().map_err(Error::io("read", path))?.len();
+        Ok(Self { path: path.to_owned(), file, size })
+    }
+}
+
+impl FileRanges {
+    #[cfg(unix)]
+    fn read_at(&self, from: u64, bytes: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, from)
+    }
+
+    /// Elsewhere a place is that of the open file, which threads share, so each reading opens its own.
+    #[cfg(not(unix))]
+    fn read_at(&self, from: u64, bytes: &mut [u8]) -> io::Result<()> {
+        use std::io::{Read as _, Seek as _, SeekFrom};
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(from))?;
+        file.read_exact(bytes)
     }
 }
 
@@ -40,11 +58,7 @@ impl RangeReader for FileRanges {
 
     fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let mut bytes = vec![0; range.end.saturating_sub(range.start) as usize];
-        let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(range.start))?;
-            file.read_exact(&mut bytes)
-        });
-        read.map_err(Error::io("read", &self.path))?;
+        self.read_at(range.start, &mut bytes).map_err(Error::io("read", &self.path))?;
         Ok(bytes)
     }
 }

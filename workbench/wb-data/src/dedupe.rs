@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Pair, records::data::Gate};
 
 use crate::{
-    gate::{Account, gate},
+    gate::Account,
     minhash::{Bands, check_threshold, sketches},
 };
 
@@ -26,7 +26,7 @@ pub struct DedupeConfig {
     pub same_anchor: SameAnchor,
     /// Positives whose sets of five-token shingles have at least this Jaccard similarity are near duplicates; `0` for
     /// off, else 0.3 to 1. Candidates come from MinHash and are confirmed by the true similarity. Seconds for 50,000
-    /// pairs.
+    /// pairs, a minute for a million.
     pub near: f64,
 }
 
@@ -139,11 +139,43 @@ fn with_clusters(reason: &str, clusters: usize) -> String {
 }
 
 /// Pairs whose positive is no near duplicate, in order, and the account of the others.
-pub(crate) fn drop_near_duplicates(pairs: Vec<Pair>, threshold: f64) -> (Vec<Pair>, Gate) {
+pub(crate) fn drop_near_duplicates(mut pairs: Vec<Pair>, threshold: f64) -> (Vec<Pair>, Gate) {
     let texts: Vec<&str> = pairs.iter().map(Pair::document).collect();
-    let first = near_duplicates(&texts, threshold);
-    let reason = with_clusters(&format!("positive with Jaccard ≥ {threshold}"), clusters(&first));
-    gate("near duplicates", pairs, |index, _| (first[index] != index).then(|| reason.clone()))
+    let first: Vec<u32> = near_duplicates(&texts, threshold).into_iter().map(|text| text as u32).collect();
+    let mut account = NearAccount::new(&first, threshold);
+    pairs.retain(|pair| account.keeps(pair));
+    (pairs, account.finish())
+}
+
+/// The account of near duplicates, pair by pair in order.
+pub(crate) struct NearAccount<'a> {
+    first: std::slice::Iter<'a, u32>,
+    next: u32,
+    reason: String,
+    account: Account,
+}
+
+impl<'a> NearAccount<'a> {
+    /// An account of pairs that are near the first pairs, their own where they stay.
+    pub(crate) fn new(first: &'a [u32], threshold: f64) -> Self {
+        let reason = with_clusters(&format!("positive with Jaccard ≥ {threshold}"), clusters(first));
+        Self { first: first.iter(), next: 0, reason, account: Account::default() }
+    }
+
+    /// True where the next pair stays.
+    pub(crate) fn keeps(&mut self, pair: &Pair) -> bool {
+        let keeps = self.first.next() == Some(&self.next);
+        self.next += 1;
+        match keeps {
+            true => self.account.keep(),
+            false => self.account.drop_pair(&self.reason, pair),
+        }
+        keeps
+    }
+
+    pub(crate) fn finish(self) -> Gate {
+        self.account.finish("near duplicates")
+    }
 }
 
 /// Positions of kept texts: for each text that of the one that it nearly repeats, its own where it is kept itself.
@@ -179,12 +211,13 @@ pub fn near_duplicates(texts: &[&str], threshold: f64) -> Vec<usize> {
 }
 
 /// Kept texts that others were dropped for.
-fn clusters(first: &[usize]) -> usize {
-    let mut heads: Vec<usize> =
-        first.iter().enumerate().filter(|(index, first)| index != *first).map(|(_, first)| *first).collect();
-    heads.sort_unstable();
-    heads.dedup();
-    heads.len()
+fn clusters(first: &[u32]) -> usize {
+    let mut is_head = vec![false; first.len()];
+    for (index, first) in first.iter().enumerate().filter(|(index, first)| *index != **first as usize) {
+        debug_assert!((*first as usize) < index, "a text is near an earlier one");
+        is_head[*first as usize] = true;
+    }
+    is_head.into_iter().filter(|is_head| *is_head).count()
 }
 
 /// Band keys are hashes already.

@@ -16,6 +16,7 @@ mod gate;
 pub mod judge;
 pub mod leak;
 pub mod minhash;
+mod near;
 mod place;
 pub mod prepare;
 mod rows;

@@ -27,15 +27,24 @@ pub struct Sketch {
 
 /// Sketches of texts, in order; the same on every machine and for any number of threads.
 pub fn sketches(texts: &[&str]) -> Vec<Sketch> {
-    let functions = Functions::new();
-    texts.par_iter().map(|text| Sketch::new(text, &functions)).collect()
+    let minhash = MinHash::new();
+    texts.par_iter().map(|text| minhash.sketch(text)).collect()
+}
+
+/// The least share of equal signature values with which texts can be near: five standard deviations below the threshold.
+pub(crate) fn least_estimate(threshold: f64) -> f64 {
+    threshold - 5.0 * (threshold * (1.0 - threshold) / PERMUTATIONS as f64).sqrt()
 }
 
 impl Sketch {
-    fn new(text: &str, functions: &Functions) -> Self {
-        let shingles = shingles(text);
-        let signature = functions.signature(&shingles);
-        Self { shingles, signature }
+    /// Hashes of the distinct shingles, ascending.
+    pub(crate) fn shingles(&self) -> &[u32] {
+        &self.shingles
+    }
+
+    /// The least value of each hash function.
+    pub(crate) fn signature(&self) -> &[u32; PERMUTATIONS] {
+        &self.signature
     }
 
     /// |A ∩ B| / |A ∪ B| of the shingle sets; two empty texts are equal.
@@ -71,9 +80,7 @@ impl Sketch {
         if a.min(b) < threshold * a.max(b) {
             return false;
         }
-        // Five standard deviations of the estimate at the threshold.
-        let slack = 5.0 * (threshold * (1.0 - threshold) / PERMUTATIONS as f64).sqrt();
-        self.estimate(other) >= threshold - slack && self.jaccard(other) >= threshold
+        self.estimate(other) >= least_estimate(threshold) && self.jaccard(other) >= threshold
     }
 }
 
@@ -119,14 +126,14 @@ impl Bands {
 }
 
 /// The hash functions x ↦ (x ⊕ mᵢ) · aᵢ mod 2³² with fixed random mᵢ and odd aᵢ, each a permutation of 32-bit hashes.
-struct Functions {
+pub(crate) struct MinHash {
     arch: pulp::Arch,
     masks: [u32; PERMUTATIONS],
     factors: [u32; PERMUTATIONS],
 }
 
-impl Functions {
-    fn new() -> Self {
+impl MinHash {
+    pub(crate) fn new() -> Self {
         // Fixed: a sketch is part of the method, not of an experiment's randomness.
         let mut rng = Seed(0).stream("minhash");
         let arch = pulp::Arch::new();
@@ -135,6 +142,16 @@ impl Functions {
             masks: std::array::from_fn(|_| rng.random()),
             factors: std::array::from_fn(|_| rng.random::<u32>() | 1),
         }
+    }
+
+    pub(crate) fn sketch(&self, text: &str) -> Sketch {
+        self.sketch_of(shingles(text))
+    }
+
+    /// The sketch of a text by its distinct shingles, ascending.
+    pub(crate) fn sketch_of(&self, shingles: Vec<u32>) -> Sketch {
+        let signature = self.signature(&shingles);
+        Sketch { shingles, signature }
     }
 
     fn signature(&self, shingles: &[u32]) -> Box<[u32; PERMUTATIONS]> {

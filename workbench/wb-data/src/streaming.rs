@@ -1,22 +1,27 @@
 //! Pairs that need not fit into memory: read, cleaned and split one by one, training pairs straight to the disk.
 //!
-//! What stays in memory is 16 to 48 bytes a pair (hashes of ids, positives, anchors and groups) and the held-out pairs.
-//! The gates that can be passed so are those of [`crate::prepare()`], and their result is the same, pair for pair and
-//! count for count; a held-out side for which no group is left is an error here.
+//! What stays in memory is some dozens of bytes a pair (hashes of ids, positives, anchors and groups) and the held-out
+//! pairs; near duplicates are found on the disk. The gates that can be passed so are those of [`crate::prepare()`], and
+//! their result is the same, pair for pair and count for count; a held-out side for which no group is left is an error here.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use wb_core::{
     Pair, PairSet, Progress, Seed,
     publish::{self, Published},
-    records::data::{DataCard, SourceCount},
+    records::data::{DataCard, Gate, SourceCount},
 };
 
 use crate::{
     Error, PreparedPairs, Result, SourceRead,
     chunks::Chunks,
     clean::Cleaning,
+    dedupe::NearAccount,
     leak::LeakGate,
+    near::NearTexts,
     prepare::{PrepareConfig, SplitCounter, UniqueIds, count_source, no_pairs, nothing_left},
     split::{HeldOutSides, SplitConfig},
     store::{PROOF, PairWriter, each_pair, load_held_out, write_rest},
@@ -35,9 +40,6 @@ pub fn check(config: &PrepareConfig, key: &str) -> wb_core::Result<()> {
         let message = format!("{message} with {key}.streaming: it needs all pairs in memory");
         Err(Error::value(format!("{key}.{field}"), message))
     };
-    if config.dedupe.near > 0.0 {
-        return refuse("dedupe.near", &format!("got {}, expected 0", config.dedupe.near));
-    }
     let sections = [
         ("semantic", config.semantic.is_some()),
         ("consistency", config.consistency.is_some()),
@@ -62,19 +64,36 @@ pub fn prepare_streaming(
     config.validate("data")?;
     check(config, "data")?;
     let published = publish::folder(folder, PROOF, |inside| -> Result<PreparedPairs> {
-        let spill = inside.join("all.parquet");
-        let mut gates = FirstGates::new(config, seed, &spill)?;
+        let mut first =
+            FirstGates { ids: UniqueIds::default(), cleaning: Cleaning::new(&config.filter, &config.dedupe) };
+        let mut near = (config.dedupe.near > 0.0).then(|| NearGate::create(inside, config.dedupe.near)).transpose()?;
+        let spill = inside.join("split.parquet");
+        let mut gate = SplitGate::create(config, seed, &spill)?;
+        let mut waiting = Chunks::new(CHUNK);
+        let mut pass = |chunk: Vec<Pair>, first: &mut FirstGates<'_>| {
+            let clean = first.cleaning.pass(chunk);
+            match &mut near {
+                Some(near) => near.push(clean),
+                None => gate.pass(clean),
+            }
+        };
         let mut card = DataCard::default();
         for (position, read) in sources.into_iter().enumerate() {
             let mut pairs = 0;
             let mut take = |pair| {
                 pairs += 1;
-                gates.take(pair, position)
+                let pair = first.ids.claim(pair, position);
+                waiting.push(pair).map_or(Ok(()), |chunk| pass(chunk, &mut first))
             };
             let source = read(&mut take, progress)?;
             card.sources.push(SourceCount { pairs, ..count_source(&source) });
         }
-        let (validation, test) = gates.finish(&mut card)?;
+        pass(waiting.rest(), &mut first)?;
+        first.finish(&mut card)?;
+        if let Some(near) = near {
+            card.gates.push(near.finish(&mut |chunk| gate.pass(chunk), progress)?);
+        }
+        let (validation, test) = gate.finish(&mut card)?;
         let mut held_out = PreparedPairs { train: PairSet::default(), validation, test, card };
         write_train(&spill, &inside.join("train.parquet"), config, &mut held_out, progress)?;
         fs::remove_file(&spill).map_err(Error::io("remove", &spill))?;
@@ -87,43 +106,77 @@ pub fn prepare_streaming(
     }
 }
 
-/// The gates before the held-out pairs are known: filter, duplicates and split.
+/// Gates that look at one pair and a few bytes of all before it.
 struct FirstGates<'a> {
+    ids: UniqueIds,
+    cleaning: Cleaning<'a>,
+}
+
+impl FirstGates<'_> {
+    /// Puts the accounts into the card in the order of the gates.
+    fn finish(self, card: &mut DataCard) -> Result<()> {
+        if self.ids.is_empty() {
+            return Err(no_pairs(&card.sources));
+        }
+        card.gates.extend(self.cleaning.finish());
+        Ok(())
+    }
+}
+
+/// Pairs that wait on the disk until it is known which are near duplicates.
+struct NearGate {
+    threshold: f64,
+    texts: NearTexts,
+    path: PathBuf,
+    pairs: PairWriter,
+}
+
+impl NearGate {
+    fn create(folder: &Path, threshold: f64) -> Result<Self> {
+        let path = folder.join("clean.parquet");
+        let (texts, pairs) = (NearTexts::create(&folder.join("near"), threshold)?, PairWriter::create(&path)?);
+        Ok(Self { threshold, texts, path, pairs })
+    }
+
+    fn push(&mut self, pairs: Vec<Pair>) -> Result<()> {
+        self.texts.push(&pairs.iter().map(Pair::document).collect::<Vec<_>>())?;
+        pairs.into_iter().try_for_each(|pair| self.pairs.push(pair))
+    }
+
+    /// Gives the pairs that stay to `take`, and the account of the others.
+    fn finish(self, take: &mut dyn FnMut(Vec<Pair>) -> Result<()>, progress: &mut dyn FnMut(Progress)) -> Result<Gate> {
+        self.pairs.finish()?;
+        let first = self.texts.finish(progress)?;
+        let mut gate = NearAccount::new(&first, self.threshold);
+        let mut waiting = Chunks::new(CHUNK);
+        each_pair(&self.path, &mut |pair| match gate.keeps(&pair) {
+            true => waiting.push(pair).map_or(Ok(()), &mut *take),
+            false => Ok(()),
+        })?;
+        take(waiting.rest())?;
+        fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
+        Ok(gate.finish())
+    }
+}
+
+/// The split: held-out pairs into memory, those of training to the disk.
+struct SplitGate<'a> {
     split: &'a SplitConfig,
     seed: Seed,
-    ids: UniqueIds,
     /// True once there was a pair that may be held out.
     has_pairs: bool,
-    waiting: Chunks<Pair>,
-    cleaning: Cleaning<'a>,
     held_out: HeldOutSides,
     train: PairWriter,
 }
 
-impl<'a> FirstGates<'a> {
-    fn new(config: &'a PrepareConfig, seed: Seed, spill: &Path) -> Result<Self> {
-        Ok(Self {
-            split: &config.split,
-            seed,
-            ids: UniqueIds::default(),
-            has_pairs: false,
-            waiting: Chunks::new(CHUNK),
-            cleaning: Cleaning::new(&config.filter, &config.dedupe),
-            held_out: HeldOutSides::new(&config.split, seed),
-            train: PairWriter::create(spill)?,
-        })
+impl<'a> SplitGate<'a> {
+    fn create(config: &'a PrepareConfig, seed: Seed, spill: &Path) -> Result<Self> {
+        let (split, train) = (&config.split, PairWriter::create(spill)?);
+        Ok(Self { split, seed, has_pairs: false, held_out: HeldOutSides::new(split, seed), train })
     }
 
-    /// Takes the next pair, of the source at a position.
-    fn take(&mut self, pair: Pair, position: usize) -> Result<()> {
-        match self.waiting.push(self.ids.claim(pair, position)) {
-            Some(chunk) => self.pass(chunk),
-            None => Ok(()),
-        }
-    }
-
-    fn pass(&mut self, chunk: Vec<Pair>) -> Result<()> {
-        for pair in self.cleaning.pass(chunk) {
+    fn pass(&mut self, pairs: Vec<Pair>) -> Result<()> {
+        for pair in pairs {
             self.has_pairs |= self.split.holds_out(&pair);
             let side = self.split.side(&pair, self.seed);
             if let Some(pair) = self.held_out.take(side, pair) {
@@ -133,14 +186,8 @@ impl<'a> FirstGates<'a> {
         Ok(())
     }
 
-    /// Puts the accounts into the card in the order of the gates, and gives the pairs for validation and for test.
-    fn finish(mut self, card: &mut DataCard) -> Result<(PairSet, PairSet)> {
-        let chunk = self.waiting.rest();
-        self.pass(chunk)?;
-        if self.ids.is_empty() {
-            return Err(no_pairs(&card.sources));
-        }
-        card.gates.extend(self.cleaning.finish());
+    /// The pairs for validation and for test, and the account where some were over a limit.
+    fn finish(self, card: &mut DataCard) -> Result<(PairSet, PairSet)> {
         if self.held_out.is_empty() {
             return Err(nothing_left(&card.gates));
         }

@@ -20,6 +20,7 @@ fn write(path: &Path, seed: u64, lines: usize) {
         let mut anchor = format!("describes the function that does {}", made.code(4).join(" "));
         let mut positive = format!("fn f{at}() {{ {} }}", made.code(40).join(" "));
         match at % 11 {
+            1 => positive = format!("{} {}", last.1, made.code(2).join(" ")),
             3 => positive.clone_from(&last.1),
             5 => anchor.clone_from(&last.0),
             7 => anchor = "too short".into(),
@@ -60,8 +61,10 @@ fn pairs_come_in_the_order_and_with_the_counts_of_memory() {
     let pairs = source(json!({"jsonl": {"path": two}})).read(0, OnBad::Stop, &mut silent).unwrap().pairs;
     store::write_pairs(&as_parquet, &pairs).unwrap();
     let sources = [source(json!({"jsonl": {"path": one}})), source(json!({"parquet": {"path": as_parquet}}))];
-    let changes: [fn(&mut PrepareConfig); 4] = [
+    let changes: [fn(&mut PrepareConfig); 6] = [
         |_| {},
+        |c| c.dedupe.near = 0.85,
+        |c| (c.dedupe.near, c.dedupe.exact, c.split.max_test) = (0.6, wb_data::dedupe::Exact::Off, 7),
         |c| (c.split.max_test, c.split.max_validation) = (7, 5),
         |c| (c.dedupe.exact, c.leaks.drop_leaks) = (wb_data::dedupe::Exact::Pair, false),
         |c| (c.split.by, c.leaks.near) = (wb_data::split::SplitBy::Pair, 0.0),
@@ -84,6 +87,8 @@ fn pairs_come_in_the_order_and_with_the_counts_of_memory() {
         files.sort();
         assert_eq!(files, ["README.md", "data.json", "test.parquet", "train.parquet", "validation.parquet"]);
         assert!(expected.train.len() > 1500 && expected.card.gates.iter().any(|gate| gate.before > gate.after));
+        let near = expected.card.gates.iter().find(|gate| gate.name == "near duplicates");
+        assert_eq!(near.is_some_and(|gate| gate.after + 100 < gate.before), config.dedupe.near > 0.0);
     }
 }
 
@@ -114,8 +119,7 @@ fn gates_that_need_all_pairs_are_refused() {
         let error = wb_data::streaming::check(&config(change), "data").unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     };
-    wb_data::streaming::check(&config(|_| {}), "data").unwrap();
-    check(|c| c.dedupe.near = 0.85, "data.dedupe.near: got 0.85, expected 0 with data.streaming");
+    wb_data::streaming::check(&PrepareConfig::default(), "data").unwrap();
     check(|c| c.balance.max_per_language = 5, "data.balance: cannot be used with data.streaming");
     check(|c| c.consistency = Some(Default::default()), "data.consistency: cannot be used with data.streaming");
 }
@@ -181,6 +185,69 @@ fn streams_in_little_memory() {
     })
     .unwrap();
     assert_eq!(count, streamed.card.splits["train"].pairs);
+}
+
+/// A made-up function of about a hundred tokens; every fifth is an earlier one with a few names changed.
+fn function(at: u64) -> String {
+    let of = if at % 5 == 4 { Made(at).below(at as usize) as u64 } else { at };
+    let mut made = Made(of.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let names = ["count", "index", "total", "value", "result", "item", "key", "node", "left", "right", "name", "size"];
+    let calls = ["len", "push", "insert", "get", "split", "trim", "join", "find", "take", "next", "read", "write"];
+    let mut lines: Vec<String> = (0..12)
+        .map(|_| {
+            let (a, b, c) = (names[made.below(12)], names[made.below(12)], calls[made.below(12)]);
+            match made.below(4) {
+                0 => format!("let {a}_{} = {b}.{c}({});", made.below(5000), made.below(300)),
+                1 => format!("if {a} > {} {{ return {b}.{c}(); }}", made.below(5000)),
+                2 => format!("{a}.{c}({b}_{}, {});", made.below(5000), made.below(300)),
+                _ => format!("for {a} in {b}_{}.iter() {{ {a}.{c}(); }}", made.below(5000)),
+            }
+        })
+        .collect();
+    if of != at {
+        lines.push(format!("log({at});"));
+    }
+    format!("fn {}_{of}() {{\n    {}\n}}", calls[made.below(12)], lines.join("\n    "))
+}
+
+/// Millions of functions: `WB_MILLIONS=5 cargo test ... -- --ignored near_duplicates_of_millions`; prints time and memory.
+#[test]
+#[ignore = "a measurement: writes gigabytes"]
+fn near_duplicates_of_millions_in_little_memory() {
+    let millions: f64 = std::env::var("WB_MILLIONS").map_or(1.0, |text| text.parse().unwrap());
+    let count = (millions * 1e6) as u64;
+    let folder = tempfile::tempdir_in(std::env::var("WB_STREAM_DIR").unwrap_or_else(|_| "/tmp".into())).unwrap();
+    let config = config(|c| {
+        c.dedupe.near = 0.85;
+        (c.split.max_test, c.split.max_validation, c.leaks.near) = (1000, 1000, 0.0);
+    });
+    let source: ReadSource<'_> = Box::new(|take, _| {
+        for at in 0..count {
+            let pair = Pair {
+                id: format!("f{at}"),
+                anchor: format!("describes the function with the number {at} of many"),
+                positive: function(at),
+                ..Pair::default()
+            };
+            take(pair)?;
+        }
+        let fingerprint = wb_core::fingerprint::Fingerprint::of_bytes(b"made up");
+        Ok(SourceRead { name: "made up".into(), pairs: Vec::new(), skipped: Default::default(), fingerprint })
+    });
+    let (started, mut last) = (std::time::Instant::now(), String::new());
+    let mut told = |now: wb_core::Progress| {
+        let stage = format!("{} {}", now.stage, now.note);
+        if now.stage == "near duplicates" && last != stage {
+            eprintln!("{:.0} s, {} MB: {stage}", started.elapsed().as_secs_f64(), peak() / 1000);
+            last = stage;
+        }
+    };
+    let out = folder.path().join("out");
+    let streamed = prepare_streaming(vec![source], &config, Seed(3), &out, &mut told).unwrap();
+    let near = streamed.card.gates.iter().find(|gate| gate.name == "near duplicates").unwrap();
+    let seconds = started.elapsed().as_secs_f64();
+    eprintln!("{count} functions: {seconds:.0} s, peak {} MB; near duplicates {near:?}", peak() / 1000);
+    assert!(near.after < near.before && peak() < 2_000_000, "{} kB", peak());
 }
 
 /// The most memory that this process has held, in kB; 0 where the system does not tell.

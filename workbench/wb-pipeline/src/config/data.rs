@@ -25,10 +25,10 @@ pub struct DataConfig {
     pub sources: Vec<SourceChoice>,
     /// Never holds all training pairs in memory: they are read, cleaned and split one by one, and trained on from the
     /// disk, in the same order and the same batches as from memory. About 150 bytes per pair stay in memory, and the
-    /// held-out pairs: limit those with `split.max_validation` and `split.max_test`. Needs `dedupe.near: 0`, and none
-    /// of `semantic`, `consistency`, `difficulty` and `balance`, which look at all pairs at once. JSON lines, CSV and
-    /// Parquet are read record by record; a JSON array, a source tree and `joined` files are in memory while they are
-    /// read.
+    /// held-out pairs: limit those with `split.max_validation` and `split.max_test`. Near duplicates are found on the
+    /// disk, in about two kilobytes a pair for as long as that takes. Cannot be used with `semantic`, `consistency`,
+    /// `difficulty` and `balance`, which look at all pairs at once. JSON lines, CSV and Parquet are read record by
+    /// record; a JSON array, a source tree and `joined` files are in memory while they are read.
     #[serde(default)]
     pub streaming: bool,
     /// Treatment of a record that is not a pair. `stop`: the first one is an error with its file and line. `skip`: they

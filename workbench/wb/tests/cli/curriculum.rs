@@ -61,7 +61,7 @@ fn names_and_lengths_that_do_not_fit_are_refused() {
         &["run", "staged.yaml", "train.mix={weights: {questions: 1}}"],
         &["check", "staged.yaml", "train.curriculum.1.max_tokens={query: 8, document: 65}"],
         &["check", "staged.yaml", "train.refresh={}", "data.streaming=true"],
-        &["check", "staged.yaml", "data.streaming=true", "data.dedupe.near=0.9"],
+        &["check", "staged.yaml", "data.streaming=true", "data.balance.max_per_language=5"],
     ]);
     insta::assert_snapshot!(told, @r"
     err: error: cannot load staged.yaml
@@ -76,7 +76,7 @@ fn names_and_lengths_that_do_not_fit_are_refused() {
     err:   cause: override `train.refresh={}`: train.refresh: pairs are mined in memory, and `data.streaming` keeps them on the disk
     err:   hint: train.refresh=null
     err: error: cannot load staged.yaml
-    err:   cause: override `data.dedupe.near=0.9`: data.dedupe.near: got 0.9, expected 0 with data.streaming: it needs all pairs in memory
+    err:   cause: override `data.balance.max_per_language=5`: data.balance: cannot be used with data.streaming: it needs all pairs in memory
     ");
 }
 
