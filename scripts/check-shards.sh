@@ -2,6 +2,8 @@
 # Checks `wb shards` with the engines and the object storage of others; what is merged in the end has to be what one process
 # makes, to the byte.
 #
+#   prepare     preparation in three passes, in a folder and over a server of S3 (moto): every shard is attempted by two
+#               processes at once, half of which are killed
 #   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
 #               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
 #               may have been written over, and the key may be in no object
@@ -16,13 +18,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -84,12 +86,12 @@ merged() {
   echo "--- $1: the bytes of one process, after $SECONDS s"
 }
 
-on_slurm() {
-  local python="${WB_PYTHON:-$cache/peers/bin/python}" port started
-  "$python" -c 'import moto, boto3' 2>/dev/null || { skipped slurm "no Python with moto at $python: scripts/python.sh makes one"; return; }
-  "$checkout/scripts/slurm-nodes.sh" true > slurm.txt 2>&1 || { skipped slurm "$(sed -n 's/^SKIPPED [^:]*: //p' slurm.txt | grep . || tail -n 1 slurm.txt)"; return; }
-
-  # The server, whose bucket keeps every version of an object.
+# has_store WHO: a server of S3 whose bucket `code` keeps every version of an object.
+has_store() {
+  local port
+  python="${WB_PYTHON:-$cache/peers/bin/python}"
+  "$python" -c 'import moto, boto3' 2>/dev/null || { skipped "$1" "no Python with moto at $python: scripts/python.sh makes one"; return 1; }
+  [ -z "$server" ] || return 0
   port="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
   export AWS_ENDPOINT_URL="http://127.0.0.1:$port" AWS_ACCESS_KEY_ID=AKIDEXAMPLE
   export AWS_SECRET_ACCESS_KEY=only-for-checks-s3cr3t AWS_DEFAULT_REGION=us-east-1
@@ -107,6 +109,106 @@ for _ in range(200):
 s3.create_bucket(Bucket="code")
 s3.put_bucket_versioning(Bucket="code", VersioningConfiguration={"Status": "Enabled"})
 P
+}
+
+# written_once: no object of the store has two versions, but words on progress, and none has the key in it.
+written_once() {
+  "$python" - <<'P'
+import boto3, os
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+versions, marker = [], {}
+while True:
+    page = s3.list_object_versions(Bucket="code", **marker)
+    versions += page.get("Versions", [])
+    if not page["IsTruncated"]:
+        break
+    marker = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
+once = [v["Key"] for v in versions if "/progress/" not in v["Key"]]
+assert len(once) == len(set(once)), "something was written over"
+for version in versions:
+    body = s3.get_object(Bucket="code", Key=version["Key"], VersionId=version["VersionId"])["Body"].read()
+    assert os.environ["AWS_SECRET_ACCESS_KEY"].encode() not in body, version["Key"]
+print(f"{len(once)} objects, each written once, none with the key in it")
+P
+}
+
+# attempted PLAN: each shard by two processes at once, half of them killed at a random moment, until nothing is missing.
+attempted() {
+  local missing shard twin children
+  while missing="$("$wb" shards missing "$1")" && [ -n "$missing" ]; do
+    for shard in $missing; do
+      children=()
+      for twin in 1 2; do
+        attempts=$((attempts + 1))
+        if [ $((RANDOM % 2)) -eq 0 ]; then
+          doomed=$((doomed + 1))
+          timeout --signal=KILL "0.$((RANDOM % 7))$((RANDOM % 10))1" "$wb" shards run "$1" --shard "$shard" --scratch "$here/scratch-$twin" &
+        else
+          "$wb" shards run "$1" --shard "$shard" --scratch "$here/scratch-$twin" &
+        fi
+        children+=($!)
+      done
+      wait "${children[@]}" || true
+    done
+  done >> attempts.txt 2>&1
+}
+
+on_prepare() {
+  local place plan pass attempts doomed
+  has_store prepare || return 0
+  mkdir -p functions
+  python3 - <<'P'
+import json, random
+random.seed(11)
+words = "sort merge parse render rotate ledger packet matrix voucher planet recipe socket invoice melody cursor".split()
+made = []
+for file in range(6):
+    with open(f"functions/{file}.jsonl", "w") as out:
+        for at in range(4_000):
+            # A quarter are earlier ones with a word changed, and some are of one large family.
+            kind = random.random()
+            if made and kind < 0.25:
+                text = list(random.choice(made))
+            elif kind < 0.3:
+                text = [f"same{word}" for word in range(150)]
+            else:
+                text = [random.choice(words) + str(random.randint(0, 30)) for _ in range(random.randint(80, 140))]
+            text[random.randrange(len(text))] = f"other{at % 97}"
+            made.append(text)
+            anchor = f"which of the texts is the one with number {at} of {file}"
+            positive = "fn f() { " + " ".join(text) + " }"
+            pair = {"id": f"{file}:{at}", "anchor": anchor, "positive": positive, "group": f"crate{random.randint(0, 300)}"}
+            out.write(json.dumps(pair) + "\n")
+P
+  cat > prepared.yaml <<'Y'
+name: prepared
+data:
+  streaming: true
+  sources: [{ jsonl: { path: functions } }]
+  split: { max_test: 200, max_validation: 200 }
+Y
+  "$wb" data prepared.yaml --datasets plain
+  for place in "$here/in-folder" s3://code/prepared; do
+    attempts=0 doomed=0
+    plan="$("$wb" shards plan prepared.yaml --stage prepare --shards 5 --work "$place" | tail -n 1)"
+    for pass in 1 2; do
+      attempted "$plan"
+      plan="$("$wb" shards merge "$plan" | tail -n 1)"
+    done
+    attempted "$plan"
+    rm -rf merged-pairs
+    "$wb" shards merge "$plan" --out merged-pairs > merged.txt
+    diff -r merged-pairs plain/pairs-*
+    echo "--- prepare: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+  done
+  written_once
+}
+
+on_slurm() {
+  local started
+  has_store slurm || return 0
+  "$checkout/scripts/slurm-nodes.sh" true > slurm.txt 2>&1 || { skipped slurm "$(sed -n 's/^SKIPPED [^:]*: //p' slurm.txt | grep . || tail -n 1 slurm.txt)"; return; }
+
   planned s3://code/work
 
   # The program on the nodes: shard 3 asks once to be tried again, and the second node's first attempt is stopped in its
@@ -155,25 +257,7 @@ W
   [ -d asked ] || { echo "no attempt asked to be tried again"; exit 1; }
   [ -e requeued ] || { echo "nothing was begun again after the node's death"; exit 1; }
   merged slurm
-  "$python" - <<'P'
-import boto3, os
-s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
-versions, marker = [], {}
-while True:
-    page = s3.list_object_versions(Bucket="code", **marker)
-    versions += page.get("Versions", [])
-    if not page["IsTruncated"]:
-        break
-    marker = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
-once = [v["Key"] for v in versions if "/progress/" not in v["Key"]]
-assert len(once) == len(set(once)), "something was written over"
-for version in versions:
-    body = s3.get_object(Bucket="code", Key=version["Key"], VersionId=version["VersionId"])["Body"].read()
-    assert os.environ["AWS_SECRET_ACCESS_KEY"].encode() not in body, version["Key"]
-print(f"{len(once)} objects, each written once, none with the key in it")
-P
-  kill "$server"
-  server=""
+  written_once
 }
 
 on_ray() {

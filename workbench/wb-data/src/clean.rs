@@ -29,10 +29,10 @@ impl<'a> Cleaning<'a> {
             .par_iter()
             .map(|pair| match filter.reason(pair) {
                 Some(reason) => Err(reason),
-                None => Ok([folded_hash(&pair.anchor), folded_hash(pair.document())]),
+                None => Ok(keys(pair)),
             })
             .collect();
-        let mut kept = Vec::new();
+        let mut kept = Vec::with_capacity(pairs.len());
         for (pair, looked_at) in pairs.into_iter().zip(looked_at) {
             match looked_at {
                 Err(reason) => self.account.drop_pair(reason, &pair),
@@ -47,12 +47,32 @@ impl<'a> Cleaning<'a> {
         kept
     }
 
+    /// Counts a pair that was filtered elsewhere, and dropped.
+    pub(crate) fn count_dropped(&mut self, reason: &str, pair: &Pair) {
+        self.account.drop_pair(reason, pair);
+    }
+
+    /// Gives of pairs that have passed the filter elsewhere those that repeat none before; the places of others are empty.
+    pub(crate) fn pass_filtered(&mut self, pairs: Vec<Pair>) -> Vec<Option<Pair>> {
+        let keys: Vec<[u128; 2]> = pairs.par_iter().map(keys).collect();
+        let passed = pairs.into_iter().zip(keys).map(|(pair, [anchor, positive])| {
+            self.account.keep();
+            self.duplicates.keeps(&pair, anchor, positive).then_some(pair)
+        });
+        passed.collect()
+    }
+
     /// The accounts in the order of the gates.
     pub(crate) fn finish(self) -> Vec<Gate> {
         let mut gates = vec![self.account.finish("filter")];
         gates.extend(self.duplicates.finish());
         gates
     }
+}
+
+/// Hashes of the anchor and of the document, white space folded.
+fn keys(pair: &Pair) -> [u128; 2] {
+    [folded_hash(&pair.anchor), folded_hash(pair.document())]
 }
 
 #[cfg(test)]

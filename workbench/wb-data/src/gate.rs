@@ -10,7 +10,7 @@ use wb_core::{
 use crate::text::shorten;
 
 /// Dropped pairs shown for each reason.
-const EXAMPLES: usize = 3;
+pub(crate) const EXAMPLES: usize = 3;
 
 /// The account of a gate, pair by pair.
 #[derive(Debug, Default)]

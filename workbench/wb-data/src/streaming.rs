@@ -28,16 +28,19 @@ use crate::{
 };
 
 /// Pairs and bytes that are looked at together.
-const CHUNK: (usize, usize) = (32_768, 128 << 20);
+pub(crate) const CHUNK: (usize, usize) = (32_768, 128 << 20);
+
+/// Training pairs before it is known which leak.
+const SPLIT: &str = "split.parquet";
 
 /// Reads one source, pair by pair.
 pub type ReadSource<'a> =
     Box<dyn FnOnce(&mut dyn FnMut(Pair) -> Result<()>, &mut dyn FnMut(Progress)) -> Result<SourceRead> + 'a>;
 
-/// Refuses gates that need all pairs at once; `key` is the config path of the data section.
-pub fn check(config: &PrepareConfig, key: &str) -> wb_core::Result<()> {
+/// Refuses gates that need all pairs at once; `key` is the config path of the data section, `with` what has them apart.
+pub fn check(config: &PrepareConfig, key: &str, with: &str) -> wb_core::Result<()> {
     let refuse = |field: &str, message: &str| {
-        let message = format!("{message} with {key}.streaming: it needs all pairs in memory");
+        let message = format!("{message} {with}: it needs all pairs in memory");
         Err(Error::value(format!("{key}.{field}"), message))
     };
     let sections = [
@@ -62,43 +65,31 @@ pub fn prepare_streaming(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PreparedPairs> {
     config.validate("data")?;
-    check(config, "data")?;
+    check(config, "data", "with data.streaming")?;
     let published = publish::folder(folder, PROOF, |inside| -> Result<PreparedPairs> {
-        let mut first =
-            FirstGates { ids: UniqueIds::default(), cleaning: Cleaning::new(&config.filter, &config.dedupe) };
-        let mut near = (config.dedupe.near > 0.0).then(|| NearGate::create(inside, config.dedupe.near)).transpose()?;
-        let spill = inside.join("split.parquet");
-        let mut gate = SplitGate::create(config, seed, &spill)?;
+        let mut on_disk = OnDisk::create(config, seed, inside)?;
+        let near = config.dedupe.near;
+        let mut texts = (near > 0.0).then(|| NearTexts::create(&inside.join("near"), near)).transpose()?;
         let mut waiting = Chunks::new(CHUNK);
-        let mut pass = |chunk: Vec<Pair>, first: &mut FirstGates<'_>| {
-            let clean = first.cleaning.pass(chunk);
-            match &mut near {
-                Some(near) => near.push(clean),
-                None => gate.pass(clean),
+        let mut pass = |chunk: Vec<Pair>, on_disk: &mut OnDisk<'_>| {
+            let clean = on_disk.cleaning.pass(chunk);
+            if let Some(texts) = &mut texts {
+                texts.push(&clean.iter().map(Pair::document).collect::<Vec<_>>())?;
             }
+            on_disk.take(clean)
         };
-        let mut card = DataCard::default();
         for (position, read) in sources.into_iter().enumerate() {
             let mut pairs = 0;
             let mut take = |pair| {
                 pairs += 1;
-                let pair = first.ids.claim(pair, position);
-                waiting.push(pair).map_or(Ok(()), |chunk| pass(chunk, &mut first))
+                let pair = on_disk.ids.claim(pair, position);
+                waiting.push(pair).map_or(Ok(()), |chunk| pass(chunk, &mut on_disk))
             };
             let source = read(&mut take, progress)?;
-            card.sources.push(SourceCount { pairs, ..count_source(&source) });
+            on_disk.card.sources.push(SourceCount { pairs, ..count_source(&source) });
         }
-        pass(waiting.rest(), &mut first)?;
-        first.finish(&mut card)?;
-        if let Some(near) = near {
-            card.gates.push(near.finish(&mut |chunk| gate.pass(chunk), progress)?);
-        }
-        let (validation, test) = gate.finish(&mut card)?;
-        let mut held_out = PreparedPairs { train: PairSet::default(), validation, test, card };
-        write_train(&spill, &inside.join("train.parquet"), config, &mut held_out, progress)?;
-        fs::remove_file(&spill).map_err(Error::io("remove", &spill))?;
-        write_rest(&held_out, inside)?;
-        Ok(held_out)
+        pass(waiting.rest(), &mut on_disk)?;
+        on_disk.finish(&mut |progress| texts.take().map_or(Ok(Vec::new()), |texts| texts.finish(progress)), progress)
     })?;
     match published {
         Published::Ours(held_out) => Ok(held_out),
@@ -106,27 +97,72 @@ pub fn prepare_streaming(
     }
 }
 
-/// Gates that look at one pair and a few bytes of all before it.
-struct FirstGates<'a> {
-    ids: UniqueIds,
-    cleaning: Cleaning<'a>,
+/// Pairs on their way through the gates, into a folder.
+pub(crate) struct OnDisk<'a> {
+    config: &'a PrepareConfig,
+    inside: &'a Path,
+    /// The ids of all pairs that were read.
+    pub(crate) ids: UniqueIds,
+    /// The first gates.
+    pub(crate) cleaning: Cleaning<'a>,
+    /// The account, which has the sources alone until the end.
+    pub(crate) card: DataCard,
+    near: Option<NearGate>,
+    gate: SplitGate<'a>,
 }
 
-impl FirstGates<'_> {
-    /// Puts the accounts into the card in the order of the gates.
-    fn finish(self, card: &mut DataCard) -> Result<()> {
+/// The first kept text that each text is near, itself where it is kept, once all are there.
+pub(crate) type FirstOfEach<'a> = dyn FnMut(&mut dyn FnMut(Progress)) -> Result<Vec<u32>> + 'a;
+
+impl<'a> OnDisk<'a> {
+    pub(crate) fn create(config: &'a PrepareConfig, seed: Seed, inside: &'a Path) -> Result<Self> {
+        let near = config.dedupe.near;
+        Ok(Self {
+            config,
+            inside,
+            ids: UniqueIds::default(),
+            cleaning: Cleaning::new(&config.filter, &config.dedupe),
+            card: DataCard::default(),
+            near: (near > 0.0).then(|| NearGate::create(inside, near)).transpose()?,
+            gate: SplitGate::create(config, seed, &inside.join(SPLIT))?,
+        })
+    }
+
+    /// Takes pairs that have passed the first gates.
+    pub(crate) fn take(&mut self, clean: Vec<Pair>) -> Result<()> {
+        match &mut self.near {
+            Some(near) => near.push(clean),
+            None => self.gate.pass(clean),
+        }
+    }
+
+    /// Passes the other gates, and writes everything. Near duplicates are asked for once, where they are looked for.
+    pub(crate) fn finish(
+        mut self,
+        first: &mut FirstOfEach<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<PreparedPairs> {
+        let mut card = self.card;
         if self.ids.is_empty() {
             return Err(no_pairs(&card.sources));
         }
         card.gates.extend(self.cleaning.finish());
-        Ok(())
+        if let Some(near) = self.near {
+            card.gates.push(near.finish(&first(progress)?, &mut |chunk| self.gate.pass(chunk))?);
+        }
+        let (validation, test) = self.gate.finish(&mut card)?;
+        let mut held_out = PreparedPairs { train: PairSet::default(), validation, test, card };
+        let split = self.inside.join(SPLIT);
+        write_train(&split, &self.inside.join("train.parquet"), self.config, &mut held_out, progress)?;
+        fs::remove_file(&split).map_err(Error::io("remove", &split))?;
+        write_rest(&held_out, self.inside)?;
+        Ok(held_out)
     }
 }
 
 /// Pairs that wait on the disk until it is known which are near duplicates.
 struct NearGate {
     threshold: f64,
-    texts: NearTexts,
     path: PathBuf,
     pairs: PairWriter,
 }
@@ -134,20 +170,17 @@ struct NearGate {
 impl NearGate {
     fn create(folder: &Path, threshold: f64) -> Result<Self> {
         let path = folder.join("clean.parquet");
-        let (texts, pairs) = (NearTexts::create(&folder.join("near"), threshold)?, PairWriter::create(&path)?);
-        Ok(Self { threshold, texts, path, pairs })
+        Ok(Self { threshold, pairs: PairWriter::create(&path)?, path })
     }
 
     fn push(&mut self, pairs: Vec<Pair>) -> Result<()> {
-        self.texts.push(&pairs.iter().map(Pair::document).collect::<Vec<_>>())?;
         pairs.into_iter().try_for_each(|pair| self.pairs.push(pair))
     }
 
     /// Gives the pairs that stay to `take`, and the account of the others.
-    fn finish(self, take: &mut dyn FnMut(Vec<Pair>) -> Result<()>, progress: &mut dyn FnMut(Progress)) -> Result<Gate> {
+    fn finish(self, first: &[u32], take: &mut dyn FnMut(Vec<Pair>) -> Result<()>) -> Result<Gate> {
         self.pairs.finish()?;
-        let first = self.texts.finish(progress)?;
-        let mut gate = NearAccount::new(&first, self.threshold);
+        let mut gate = NearAccount::new(first, self.threshold);
         let mut waiting = Chunks::new(CHUNK);
         each_pair(&self.path, &mut |pair| match gate.keeps(&pair) {
             true => waiting.push(pair).map_or(Ok(()), &mut *take),

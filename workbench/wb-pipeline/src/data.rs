@@ -16,7 +16,7 @@ use wb_encoder::train::{PairStream, TrainPairs};
 use super::{device, encoder, judge::Judges, manifest::this_code};
 use crate::{
     config::{Experiment, SourceChoice},
-    output,
+    output, shards,
 };
 
 /// Prepared pairs and where they lie.
@@ -51,7 +51,9 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
         output::note(format!("data: unchanged, {}", folder.display()));
         return Ok(ExperimentPairs { folder, fingerprint, sources, prepared, mined: None, streaming, stored });
     }
-    let prepared = if streaming {
+    let prepared = if streaming && let Some(run_on) = &experiment.run_on {
+        shards::prepared(experiment, run_on, (&folder, &fingerprint), progress)?
+    } else if streaming {
         stream(experiment, &folder, progress)?
     } else {
         let prepared = in_memory(experiment, progress)?;

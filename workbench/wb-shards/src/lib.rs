@@ -14,6 +14,7 @@ mod manifest;
 mod merge;
 mod number;
 mod plan;
+mod reader;
 mod s3;
 mod status;
 mod store;
@@ -26,9 +27,10 @@ pub use self::{
     failed::FailedShard,
     input::{InputReader, PlannedInput},
     manifest::{ShardFile, ShardManifest},
-    merge::{MergedFile, MergedRecord},
+    merge::{MergedFile, MergedRecord, parts_of},
     number::shard_of_environment,
     plan::{OpenPlan, PlannedBuild, ShardPlan},
+    reader::ShardReader,
     status::{ShardState, WorkStatus},
     store::{Created, Store},
 };

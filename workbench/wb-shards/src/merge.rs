@@ -65,10 +65,7 @@ impl OpenPlan {
         name: &str,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some(file) = manifest.files.iter().find(|file| file.name == name) else {
-            let what = format!("shard {} of {} has no file `{name}`", manifest.shard, self.place());
-            return Err(Error::failed(what).with_hint(self.again(manifest.shard)).into());
-        };
+        let file = self.file(manifest, name)?;
         let mut hasher = blake3::Hasher::new();
         self.own.each_piece(&file.object, file.bytes, |piece| {
             hasher.update(piece);
@@ -91,10 +88,7 @@ impl OpenPlan {
 
     /// Says what the plan has come to; the same must have been said before, if anything was.
     pub fn finish(&self, manifests: &[ShardManifest], files: Vec<(String, u64, String)>) -> Result<MergedRecord> {
-        let parts: Vec<&ShardFile> = manifests.iter().flat_map(|manifest| &manifest.files).collect();
-        let parts: Vec<(&str, &str)> = parts.iter().map(|file| (file.name.as_str(), file.blake3.as_str())).collect();
-        let parts = Fingerprint::of_json(&parts).as_str().to_owned();
-        let record = MergedRecord { plan: self.plan.id(), parts, files };
+        let record = MergedRecord { plan: self.plan.id(), parts: parts_of(manifests), files };
         let mut json = to_json(&record)?;
         json.push(b'\n');
         if self.own.create(MERGED, json)? == Created::Ours {
@@ -115,6 +109,13 @@ impl OpenPlan {
         let message = format!("{} of shard {} {what}", file.name, manifest.shard);
         Error::data(self.own.shown(&file.object), message).with_hint(self.again(manifest.shard))
     }
+}
+
+/// Fingerprint of what manifests say of their files, in order.
+pub fn parts_of(manifests: &[ShardManifest]) -> String {
+    let files: Vec<&ShardFile> = manifests.iter().flat_map(|manifest| &manifest.files).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|file| (file.name.as_str(), file.blake3.as_str())).collect();
+    Fingerprint::of_json(&files).as_str().to_owned()
 }
 
 /// A file that is put together out of shards and hashed on the way; without a folder it is hashed alone.

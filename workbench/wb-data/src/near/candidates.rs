@@ -102,6 +102,11 @@ impl WholeCrowds {
         Self { path: path.to_owned() }
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Gives every candidate pair whose earlier text is new, crowd by crowd; false where no text of a crowd is.
     pub(crate) fn compare(
         &self,

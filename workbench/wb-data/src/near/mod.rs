@@ -30,7 +30,7 @@ use wb_core::{Error, Progress, Result};
 pub(crate) use self::{
     candidates::{Crowds, WholeCrowds, candidates},
     decide::{Edges, decide},
-    records::{FILES, Routed},
+    records::{FILES, Routed, pair_number, pairs_of},
     sketches::SketchWriter,
     verify::{Shingles, ShinglesPart},
 };

@@ -1,6 +1,9 @@
 //! The same choice as in memory, with crowds and without.
 
-use super::{records::ShortSignature, *};
+use super::{
+    records::{BandRecord, ShortSignature},
+    *,
+};
 use crate::{dedupe::near_duplicates, minhash::MinHash};
 
 /// Numbers in a row without end.

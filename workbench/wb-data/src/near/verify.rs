@@ -1,6 +1,6 @@
 //! Candidates by their true similarity.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, ops::Range, path::Path, sync::Arc};
 
 use rayon::prelude::*;
 use wb_core::{Error, Progress, RangeReader, Result, range_reader::FileRanges};
@@ -8,16 +8,27 @@ use wb_core::{Error, Progress, RangeReader, Result, range_reader::FileRanges};
 use super::{
     FILES, STAGE,
     decide::Edges,
-    records::{Routed, pair_number, pairs_of},
+    records::{Routed, pairs_of},
     sketches::check,
 };
 use crate::minhash::{MinHash, Sketch};
+
+/// Pairs that are looked at together, whose sketches are in memory: about a hundred megabytes.
+const TOGETHER: usize = 1 << 16;
+
+/// Bytes that are read at once.
+const READ: u64 = 8 << 20;
+/// Bytes between two texts that are read with them: of a file of this machine, and of a server, whose answer takes as long as
+/// a megabyte.
+const GAP: [u64; 2] = [4 << 10, 256 << 10];
 
 /// Shingles of texts in a row, one text after another.
 pub(crate) struct ShinglesPart {
     bytes: Arc<dyn RangeReader>,
     /// Where each text begins, and where the last one ends.
     offsets: Vec<u64>,
+    /// Bytes between two texts that are read with them.
+    gap: u64,
 }
 
 /// Shingles of all texts.
@@ -37,12 +48,12 @@ impl ShinglesPart {
             *end += 4 * (u64::from(*length) + 1);
             Some(*end)
         }));
-        Self { bytes, offsets }
+        Self { bytes, offsets, gap: GAP[1] }
     }
 
     /// The part in a file of this machine.
     pub(crate) fn of_file(path: &Path, lengths: &[u32]) -> Result<Self> {
-        Ok(Self::new(Arc::new(FileRanges::open(path)?), lengths))
+        Ok(Self { gap: GAP[0], ..Self::new(Arc::new(FileRanges::open(path)?), lengths) })
     }
 }
 
@@ -62,36 +73,76 @@ impl Shingles {
         self.threshold
     }
 
-    fn sketch(&self, text: u32) -> Result<Sketch> {
-        let part = self.bases.partition_point(|base| *base <= text) - 1;
-        let (part, at) = (&self.parts[part], (text - self.bases[part]) as usize);
-        let bytes = part.bytes.read(part.offsets[at]..part.offsets[at + 1])?;
-        let mut numbers: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|four| u32::from_le_bytes(*four)).collect();
-        match numbers.pop() {
-            Some(number) if number == check(&numbers) => Ok(self.minhash.sketch_of(numbers)),
-            _ => Err(Error::failed(format!("the shingles of text {text} are not those that were written"))),
+    /// Gives the candidates that are near to `take`, sorted; candidates come range by range of the earlier text, in bytes and
+    /// in any order and number.
+    pub(crate) fn near(
+        &self,
+        ranges: &mut dyn Iterator<Item = Result<Vec<u8>>>,
+        take: &mut dyn FnMut(Vec<[u32; 2]>),
+    ) -> Result<()> {
+        let mut waiting: Vec<[u32; 2]> = Vec::new();
+        for range in ranges {
+            let mut pairs: Vec<[u32; 2]> = pairs_of(&range?).collect();
+            pairs.par_sort_unstable();
+            pairs.dedup();
+            waiting.append(&mut pairs);
+            let whole = waiting.len() - waiting.len() % TOGETHER;
+            for pairs in waiting[..whole].chunks(TOGETHER) {
+                take(self.near_of(pairs)?);
+            }
+            waiting.drain(..whole);
         }
+        take(self.near_of(&waiting)?);
+        Ok(())
     }
 
-    /// Pairs that are near, of candidates in any order and number; sorted.
-    pub(crate) fn near(&self, candidates: Vec<[u32; 2]>) -> Result<Vec<[u32; 2]>> {
-        let mut numbers: Vec<u64> = candidates.into_iter().map(pair_number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let mut near = Vec::new();
-        let mut earlier: Option<(u32, Sketch)> = None;
-        for number in numbers {
-            let [first, later] = [(number >> 32) as u32, number as u32];
-            let sketch = match earlier.take() {
-                Some((text, sketch)) if text == first => sketch,
-                _ => self.sketch(first)?,
-            };
-            if sketch.near(&self.sketch(later)?, self.threshold) {
-                near.push([first, later]);
+    fn near_of(&self, pairs: &[[u32; 2]]) -> Result<Vec<[u32; 2]>> {
+        let mut texts: Vec<u32> = pairs.as_flattened().to_vec();
+        texts.par_sort_unstable();
+        texts.dedup();
+        let sketches = self.sketches(&texts)?;
+        let sketch = |text: u32| texts.binary_search(&text).ok().and_then(|at| sketches.get(at));
+        let is_near = |[earlier, later]: &[u32; 2]| {
+            sketch(*earlier).zip(sketch(*later)).is_some_and(|(a, b)| a.near(b, self.threshold))
+        };
+        Ok(pairs.par_iter().copied().filter(is_near).collect())
+    }
+
+    /// Sketches of texts in ascending order; what lies near together is read together.
+    fn sketches(&self, texts: &[u32]) -> Result<Vec<Sketch>> {
+        let place = |text: u32| {
+            let part = self.bases.partition_point(|base| *base <= text) - 1;
+            let (offsets, at) = (&self.parts[part].offsets, (text - self.bases[part]) as usize);
+            (part, offsets[at]..offsets[at + 1])
+        };
+        let mut reads: Vec<(usize, Range<u64>, Vec<Range<u64>>)> = Vec::new();
+        for (part, bytes) in texts.iter().map(|text| place(*text)) {
+            match reads.last_mut() {
+                Some((last, all, inside))
+                    if *last == part
+                        && bytes.start - all.end <= self.parts[part].gap
+                        && bytes.end - all.start <= READ =>
+                {
+                    all.end = bytes.end;
+                    inside.push(bytes);
+                }
+                _ => reads.push((part, bytes.clone(), vec![bytes])),
             }
-            earlier = Some((first, sketch));
         }
-        Ok(near)
+        let read = |(part, all, inside): &(usize, Range<u64>, Vec<Range<u64>>)| {
+            let bytes = self.parts[*part].bytes.read(all.clone())?;
+            let text = |range: &Range<u64>| {
+                let text = bytes.get((range.start - all.start) as usize..(range.end - all.start) as usize);
+                let (numbers, _) = text.unwrap_or_default().as_chunks::<4>();
+                let mut numbers: Vec<u32> = numbers.iter().map(|four| u32::from_le_bytes(*four)).collect();
+                match numbers.pop() {
+                    Some(number) if number == check(&numbers) => Ok(self.minhash.sketch_of(numbers)),
+                    _ => Err(Error::failed("the shingles of a text are not those that were written")),
+                }
+            };
+            inside.iter().map(text).collect::<Result<Vec<_>>>()
+        };
+        Ok(reads.par_iter().map(read).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// Adds the candidates that are near to the edges, and takes their files away.
@@ -101,15 +152,12 @@ impl Shingles {
         edges: &mut Edges,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        for (at, some) in found.files()?.chunks(rayon::current_num_threads()).enumerate() {
-            progress(Progress::new(STAGE, at * some.len(), FILES).note("similarities"));
-            let verified = some.par_iter().map(|file| {
-                let bytes = fs::read(file).map_err(Error::io("read", file))?;
-                self.near(pairs_of(&bytes).collect())
-            });
-            verified.collect::<Result<Vec<_>>>()?.into_iter().for_each(|pairs| edges.extend(pairs));
-            some.iter().try_for_each(|file| fs::remove_file(file).map_err(Error::io("remove", file)))?;
-        }
-        Ok(())
+        let mut ranges = found.files()?.into_iter().enumerate().map(|(at, file)| {
+            progress(Progress::new(STAGE, at, FILES).note("similarities"));
+            let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
+            fs::remove_file(&file).map_err(Error::io("remove", &file))?;
+            Ok(bytes)
+        });
+        self.near(&mut ranges, &mut |pairs| edges.extend(pairs))
     }
 }

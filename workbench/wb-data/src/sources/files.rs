@@ -244,7 +244,8 @@ pub(crate) enum Item<'a> {
 /// The taker of what readers come upon; its error ends the reading.
 pub(crate) type Sink<'s> = dyn FnMut(Item<'_>) -> Result<()> + 's;
 
-fn take(item: Item<'_>, shape: Shape<'_>, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
+/// Takes what a reader comes upon into a source's pairs.
+pub(super) fn take(item: Item<'_>, shape: Shape<'_>, gather: &mut Gather<'_>, stem: &str) -> Result<()> {
     match item {
         Item::Blank(count) => gather.leave_out("blank line", count),
         Item::Bad(error) => gather.refuse(error)?,

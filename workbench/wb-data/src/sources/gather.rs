@@ -114,6 +114,11 @@ impl Gather<'_> {
         self.intake.leave_out(reason, count);
     }
 
+    /// Records that the config leaves out, by reason.
+    pub(super) fn left_out(self) -> std::collections::BTreeMap<String, u64> {
+        self.intake.left_out
+    }
+
     /// Everything, or the error that there was too much to skip.
     pub fn finish(self, name: String, fingerprint: Fingerprint) -> Result<SourceRead> {
         let Intake { left_out: mut skipped, bad, .. } = self.intake.finish(&name, self.count)?;

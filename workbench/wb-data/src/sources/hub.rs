@@ -95,14 +95,14 @@ impl HubConfig {
         HubFiles { repo: self.repo.clone(), revision: self.revision.clone(), files: self.files.clone() }
     }
 
-    /// The files, their records named without the suffix.
-    fn inputs(&self, progress: &mut dyn FnMut(Progress)) -> Result<(Vec<Input>, Vec<Format>)> {
+    /// The files with their formats, their records named without the suffix.
+    pub(super) fn inputs(&self, progress: &mut dyn FnMut(Progress)) -> Result<Vec<(Input, Format)>> {
         let without_suffix = |file: &str| match file.rsplit_once('/') {
             Some((folder, _)) => format!("{folder}/{}", stem(file.as_ref())),
             None => stem(file.as_ref()),
         };
         let inputs = self.hub_files().inputs(progress)?.into_iter();
-        Ok(inputs.map(|(input, format)| (Input { stem: without_suffix(&input.stem), ..input }, format)).unzip())
+        Ok(inputs.map(|(input, format)| (Input { stem: without_suffix(&input.stem), ..input }, format)).collect())
     }
 }
 
@@ -121,11 +121,12 @@ impl PairSource for HubConfig {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {
-        fingerprint(self, &self.inputs(&mut wb_core::progress::silent)?.0)
+        let inputs = self.inputs(&mut wb_core::progress::silent)?.into_iter();
+        fingerprint(self, &inputs.map(|(input, _)| input).collect::<Vec<_>>())
     }
 
     fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
-        let (inputs, formats) = self.inputs(progress)?;
+        let (inputs, formats): (Vec<_>, Vec<_>) = self.inputs(progress)?.into_iter().unzip();
         for (input, format) in inputs.iter().zip(formats) {
             read_file(input, format, self.shape(), &mut gather, progress)?;
         }

@@ -13,6 +13,7 @@ mod json_array;
 mod jsonl;
 mod parallel_lines;
 mod parquet;
+mod parts;
 mod record;
 pub mod row_ranges;
 mod scores;
@@ -38,6 +39,7 @@ pub use joined::{JoinedConfig, JoinedSide};
 pub(crate) use jsonl::open;
 pub use parallel_lines::ParallelLinesConfig;
 pub(crate) use parquet::{batches, columns, records as parquet_records, value};
+pub use parts::{PartBytes, SourcePart};
 pub use record::Mapped;
 pub use source::{PairSource, SourceRead};
 

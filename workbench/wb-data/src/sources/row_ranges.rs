@@ -80,7 +80,7 @@ impl RowRanges {
 }
 
 /// The bytes, as the Parquet reader asks for them.
-struct Pieces(Arc<dyn RangeReader>);
+pub(super) struct Pieces(pub(super) Arc<dyn RangeReader>);
 
 impl Length for Pieces {
     fn len(&self) -> u64 {
@@ -103,7 +103,7 @@ impl ChunkReader for Pieces {
 }
 
 /// The bytes from a place on.
-struct FromHere {
+pub(super) struct FromHere {
     bytes: Arc<dyn RangeReader>,
     at: u64,
     ahead: Cursor<Vec<u8>>,

@@ -4,6 +4,7 @@
 
 mod dedupe;
 mod leak;
+mod parts;
 mod prepare;
 mod real;
 mod sources;

@@ -12,7 +12,7 @@ use wb_data::{
 use crate::support::{Made, SourceConfig, source};
 
 /// Lines with duplicates, short texts, leaks, several groups and languages, and ids that two files share.
-fn write(path: &Path, seed: u64, lines: usize) {
+pub fn write(path: &Path, seed: u64, lines: usize) {
     let mut made = Made(seed);
     let mut file = std::io::BufWriter::new(fs::File::create(path).unwrap());
     let mut last = (String::new(), String::new());
@@ -43,7 +43,7 @@ fn config(change: impl FnOnce(&mut PrepareConfig)) -> PrepareConfig {
     config
 }
 
-fn readers(sources: &[SourceConfig]) -> Vec<ReadSource<'_>> {
+pub fn readers(sources: &[SourceConfig]) -> Vec<ReadSource<'_>> {
     let reader = |source| -> ReadSource<'_> {
         let source: &SourceConfig = source;
         Box::new(move |take, progress| source.each(0, OnBad::Stop, take, progress))
@@ -116,12 +116,12 @@ fn a_folder_that_another_process_was_quicker_with_is_taken() {
 #[test]
 fn gates_that_need_all_pairs_are_refused() {
     let check = |change: fn(&mut PrepareConfig), expected: &str| {
-        let error = wb_data::streaming::check(&config(change), "data").unwrap_err().to_string();
+        let error = wb_data::streaming::check(&config(change), "data", "in shards").unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     };
-    wb_data::streaming::check(&PrepareConfig::default(), "data").unwrap();
-    check(|c| c.balance.max_per_language = 5, "data.balance: cannot be used with data.streaming");
-    check(|c| c.consistency = Some(Default::default()), "data.consistency: cannot be used with data.streaming");
+    wb_data::streaming::check(&PrepareConfig::default(), "data", "in shards").unwrap();
+    check(|c| c.balance.max_per_language = 5, "data.balance: cannot be used in shards");
+    check(|c| c.consistency = Some(Default::default()), "data.consistency: cannot be used in shards");
 }
 
 #[test]

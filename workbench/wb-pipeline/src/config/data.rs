@@ -91,7 +91,7 @@ impl DataConfig {
         self.tolerance().validate(key)?;
         self.prepare().validate(key)?;
         if self.streaming {
-            wb_data::streaming::check(&self.prepare(), key)?;
+            wb_data::streaming::check(&self.prepare(), key, &format!("with {key}.streaming"))?;
         }
         let Some(names) = self.source_names() else { return Ok(()) };
         let of_gates = [

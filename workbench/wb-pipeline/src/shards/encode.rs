@@ -19,7 +19,7 @@ use wb_shards::{
     AttemptEnd, MergedFile, MergedRecord, OpenPlan, PlannedInput, ShardManifest, ShardOutput, ShardPlan, Store,
 };
 
-use super::{ShardSize, ShardStage, this_build};
+use super::{ShardSize, ShardStage, inputs::input, this_build};
 use crate::{
     config::Experiment,
     device,
@@ -203,11 +203,6 @@ pub(super) fn run(
         let account = EncodedShard { texts: encoded.texts, vectors: encoded.vectors, dim: encoded.dim };
         Ok(ShardOutput { files: named.collect(), account: json!(account) })
     })
-}
-
-fn input<'p>(plan: &'p OpenPlan, name: &str) -> Result<&'p PlannedInput> {
-    let found = plan.plan().inputs.get(name);
-    found.with_context(|| format!("the plan has no input `{name}`"))
 }
 
 /// The folder of the plan's encoder on this machine, which all shards share.

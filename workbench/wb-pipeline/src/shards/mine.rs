@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wb_core::{Error, Progress, Seed, atomic, fingerprint::Fingerprint};
+use wb_core::{Error, Progress, Seed, atomic};
 use wb_data::store;
 use wb_retrieval::{
     Bm25Config,
@@ -17,7 +17,11 @@ use wb_retrieval::{
 };
 use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedInput, ShardManifest, ShardOutput, ShardPlan, Store};
 
-use super::{ShardSize, ShardStage, this_build};
+use super::{
+    ShardSize, ShardStage,
+    inputs::{fetched, files_of, refuse_there},
+    this_build,
+};
 use crate::{config::Experiment, mine::MiningParts};
 
 /// The input with the pairs, and the folders of the others.
@@ -101,17 +105,7 @@ impl MinePlan<'_> {
 /// The pairs and the config of a plan, with the files that they need on this machine.
 fn opened(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(MiningParts, MineShards)> {
     let task: MineShards = plan.plan().typed_task()?;
-    let here = |name: &Path| -> Result<PathBuf> {
-        let name = name.to_string_lossy();
-        let input = plan.plan().inputs.get(&*name).with_context(|| format!("the plan has no input `{name}`"))?;
-        // Named by its content: shards of one machine, and of further plans, share it.
-        let file = Path::new(&*name).file_name().unwrap_or_default();
-        let path = scratch.join("inputs").join(&input.blake3[..16.min(input.blake3.len())]).join(file);
-        if !path.is_file() {
-            input.fetch(plan.work(), &path)?;
-        }
-        Ok(path)
-    };
+    let here = |name: &Path| fetched(plan, &name.to_string_lossy(), scratch);
     progress(Progress::new("fetching inputs", 0, 0));
     let mut config = task.negatives.clone();
     if let Some(vectors) = &mut config.vectors {
@@ -168,26 +162,14 @@ pub(super) fn merge(
     scratch: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MergedRecord> {
-    if let Some(there) = out.filter(|out| out.exists()) {
-        let message = "is there already, and nothing is written over";
-        return Err(Error::file(there, message)
-            .with_hint("name another folder with --out, or take that one away")
-            .into());
-    }
+    refuse_there(out)?;
     let manifests = plan.all_manifests()?;
     let mut mined = parts(plan, &manifests, progress)?;
     let (parts, task) = opened(plan, scratch, progress)?;
     let mut files = Vec::new();
     let mut fill = |inside: &Path| -> Result<()> {
         parts.write(std::mem::take(&mut mined), &task.name, inside, progress)?;
-        let mut names: Vec<_> = fs::read_dir(inside).map_err(Error::io("read", inside))?.flatten().collect();
-        names.sort_by_key(fs::DirEntry::file_name);
-        for entry in names {
-            let path = entry.path();
-            let bytes = path.metadata().map_err(Error::io("read", &path))?.len();
-            let name = entry.file_name().to_string_lossy().into_owned();
-            files.push((name, bytes, Fingerprint::of_file(&path)?.as_str().to_owned()));
-        }
+        files = files_of(inside)?;
         Ok(())
     };
     match out {

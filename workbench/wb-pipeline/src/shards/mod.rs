@@ -1,9 +1,11 @@
 //! Stages of an experiment as shards that many machines work at: the plan, the work at one shard, the merge.
 
 mod encode;
+mod inputs;
 mod launchers;
 mod mine;
 mod on;
+mod prepare;
 mod told;
 
 use std::{
@@ -11,19 +13,20 @@ use std::{
     str::FromStr,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use wb_core::{Error, Progress, suggest};
-use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild};
+use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild, Store, shard_of_environment};
 
 use self::told::ranges;
 pub use self::{
     encode::EncodePlan,
     launchers::{LocalProcesses, RunOn, SlurmArrays},
     mine::MinePlan,
-    on::{encode_texts, mined},
-    told::{print_end, print_merged, print_missing, print_plan, print_status},
+    on::{encode_texts, mined, prepared},
+    prepare::{PreparePlan, next_pass},
+    told::{print_end, print_merged, print_missing, print_next, print_plan, print_status},
 };
-use crate::{interrupt::is_stopped, manifest, output};
+use crate::{config::Experiment, data, interrupt::is_stopped, manifest, output};
 
 /// Most shards of a plan that says no number.
 const MOST: u64 = 1000;
@@ -40,6 +43,12 @@ pub enum ShardStage {
     Encode,
     /// Hard negatives by vectors that are there.
     Mine,
+    /// Pairs, read and sketched.
+    Prepare,
+    /// Candidates for near duplicates among pairs.
+    Match,
+    /// Near duplicates among candidates.
+    Verify,
 }
 
 impl ShardStage {
@@ -48,7 +57,26 @@ impl ShardStage {
         match self {
             Self::Encode => "encode",
             Self::Mine => "mine",
+            Self::Prepare => "prepare",
+            Self::Match => "prepare-match",
+            Self::Verify => "prepare-verify",
         }
+    }
+}
+
+impl ShardStage {
+    /// Stages that a person plans; the others are passes that follow.
+    const PLANNED: [Self; 3] = [Self::Encode, Self::Mine, Self::Prepare];
+
+    /// A stage that a person plans, by its name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of that name.
+    pub fn to_plan(name: &str) -> Result<Self, Error> {
+        let found = Self::PLANNED.into_iter().find(|stage| stage.as_str() == name);
+        let hint = || suggest::hint(name, Self::PLANNED.map(Self::as_str));
+        found.ok_or_else(|| Error::unknown("stage", name).with_hint_if(hint()))
     }
 }
 
@@ -56,10 +84,10 @@ impl FromStr for ShardStage {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let all = [Self::Encode, Self::Mine];
+        let all = [Self::Encode, Self::Mine, Self::Prepare, Self::Match, Self::Verify];
         all.into_iter()
             .find(|stage| stage.as_str() == name)
-            .ok_or_else(|| Error::unknown("stage", name).with_hint_if(suggest::hint(name, all.map(Self::as_str))))
+            .ok_or_else(|| Error::unknown("stage", name).with_hint("the plan is one of another version of wb"))
     }
 }
 
@@ -83,6 +111,32 @@ impl ShardSize {
             Self::Usual => all.div_ceil(MOST).max(USUAL),
         };
         wanted.max(1).next_multiple_of(uncut)
+    }
+}
+
+/// Plans a stage of an experiment: preparation of its sources, or, once pairs are prepared, mining or vectors of their texts,
+/// which `texts` says more of; sizes of shards are its.
+///
+/// # Errors
+///
+/// If the stage cannot be cut with this experiment's settings, or what it reads is not there.
+pub fn plan(
+    stage: ShardStage,
+    experiment: &Experiment,
+    texts: EncodePlan,
+    datasets: &Path,
+    work: &Store,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<OpenPlan> {
+    let size = texts.size;
+    if stage == ShardStage::Prepare {
+        let fingerprint = data::fingerprint(experiment, true)?.context("the pairs have no fingerprint")?;
+        return PreparePlan { experiment, fingerprint: &fingerprint, size }.write(work, progress);
+    }
+    let pairs = data::data(experiment, datasets, progress)?.folder.join("train.parquet");
+    match stage {
+        ShardStage::Mine => MinePlan { experiment, pairs: &pairs, size }.write(work, progress),
+        _ => texts.of_pairs(&pairs, experiment).write(work, progress),
     }
 }
 
@@ -116,6 +170,9 @@ fn attempt(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut
     match planned.stage.parse()? {
         ShardStage::Encode => encode::run(plan, shard, scratch, progress),
         ShardStage::Mine => mine::run(plan, shard, scratch, progress),
+        ShardStage::Prepare => prepare::run_sketch(plan, shard, scratch, progress),
+        ShardStage::Match => prepare::run_match(plan, shard, scratch, progress),
+        ShardStage::Verify => prepare::run_verify(plan, shard, scratch, progress),
     }
 }
 
@@ -134,12 +191,45 @@ pub fn merge(
     match plan.plan().stage.parse()? {
         ShardStage::Encode => encode::merge(plan, out, progress),
         ShardStage::Mine => mine::merge(plan, out, scratch, progress),
+        ShardStage::Prepare | ShardStage::Match | ShardStage::Verify => prepare::merge(plan, out, scratch, progress),
+    }
+}
+
+/// Has all shards of a plan worked at, and those of the passes that follow it; gives the last one's plan.
+///
+/// # Errors
+///
+/// Those of [`RunOn::run`].
+pub fn run_all(
+    mut plan: OpenPlan,
+    run_on: &RunOn,
+    scratch: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<OpenPlan> {
+    loop {
+        run_on.run(&plan, scratch, progress)?;
+        let Some(next) = next_pass(&plan)? else { return Ok(plan) };
+        output::note(format!("{} in {} shards: {}", next.plan().stage, next.plan().shards(), next.place()));
+        plan = next;
     }
 }
 
 /// True where an error may not come again on another machine or at another time.
 pub fn may_pass(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(wb_shards::may_pass))
+}
+
+/// The shard to work at: the one that is named, else the one that a scheduler says.
+///
+/// # Errors
+///
+/// If there is neither, or the scheduler's is no number.
+pub fn number(named: Option<u32>) -> Result<u32> {
+    let said = || shard_of_environment(&|name| std::env::var(name).ok());
+    named.map_or_else(said, |shard| Ok(Some(shard)))?.ok_or_else(|| {
+        let what = "no shard: none is named, and no scheduler has said one";
+        Error::failed(what).with_hint("--shard 0, or --all for every shard on this machine").into()
+    })
 }
 
 /// The folder for scratch: the one that is named, else one of the user's cache.
@@ -165,6 +255,7 @@ mod tests {
         assert_eq!(ShardSize::Usual.rows(100_000, 4096), 262_144);
         let rows = ShardSize::Usual.rows(1_000_000_000, 4096);
         assert!(rows >= 1_000_000 && rows.is_multiple_of(4096) && 1_000_000_000_u64.div_ceil(rows) <= MOST, "{rows}");
-        assert!("encod".parse::<ShardStage>().unwrap_err().hint().is_some_and(|hint| hint.contains("encode")));
+        assert!(ShardStage::to_plan("encod").unwrap_err().hint().is_some_and(|hint| hint.contains("encode")));
+        assert!(ShardStage::to_plan("prepare-match").is_err() && "prepare-match".parse::<ShardStage>().is_ok());
     }
 }

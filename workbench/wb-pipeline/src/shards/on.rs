@@ -7,13 +7,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use wb_core::{Error, Progress, Side, atomic};
-use wb_data::text_table::write_texts;
+use wb_core::{Error, Progress, Side, atomic, fingerprint::Fingerprint};
+use wb_data::{PreparedPairs, store::load_held_out, text_table::write_texts};
 use wb_encoder::BiEncoder;
 use wb_retrieval::mining::{MinedNegatives, MiningConfig, MiningTexts, VectorsConfig};
 use wb_shards::{OpenPlan, Store};
 
-use super::{EncodePlan, MinePlan, RunOn, merge, mine, scratch};
+use super::{EncodePlan, MinePlan, PreparePlan, RunOn, merge, mine, run_all, scratch};
 use crate::{config::Experiment, output};
 
 /// Writes the vectors of some texts to a file, row `i` for text `i`.
@@ -39,13 +39,26 @@ pub fn encode_texts(
             device: experiment.device.first(),
             size: run_on.size(),
         };
-        let plan = planned.write(&work, progress)?;
-        work_at(&plan, run_on, &scratch, progress)?;
+        let plan = work_at(planned.write(&work, progress)?, run_on, &scratch, progress)?;
         merge(&plan, Some(&merged), &scratch, progress)?;
         let vectors = merged.join(format!("{}.npy", side.plural()));
         let written = fs::copy(&vectors, out).and_then(|_| File::open(out)?.sync_all());
         Ok(written.map_err(Error::io("write", out))?)
     })
+}
+
+/// Prepares the pairs of an experiment into a folder, named by their fingerprint.
+pub fn prepared(
+    experiment: &Experiment,
+    run_on: &RunOn,
+    (folder, fingerprint): (&Path, &Fingerprint),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PreparedPairs> {
+    let scratch = scratch(None)?;
+    let planned = PreparePlan { experiment, fingerprint, size: run_on.size() };
+    let plan = work_at(planned.write(&store(experiment)?, progress)?, run_on, &scratch, progress)?;
+    merge(&plan, Some(folder), &scratch, progress)?;
+    Ok(load_held_out(folder)?)
 }
 
 /// Mines by vectors of the texts' queries and documents, in their order.
@@ -74,17 +87,16 @@ pub fn mined(
         let negatives = MiningConfig { vectors: Some(vectors), encoder: None, ..config };
         let experiment = Experiment { negatives: Some(negatives), ..experiment.clone() };
         let planned = MinePlan { experiment: &experiment, pairs, size: run_on.size() };
-        let plan = planned.write(&work, progress)?;
-        work_at(&plan, run_on, &scratch, progress)?;
+        let plan = work_at(planned.write(&work, progress)?, run_on, &scratch, progress)?;
         let parts = mine::parts(&plan, &plan.all_manifests()?, progress)?;
         Ok(MinedNegatives::of_parts(texts, per_pair, parts))
     })
 }
 
-/// Has a plan worked at until nothing is missing.
-fn work_at(plan: &OpenPlan, run_on: &RunOn, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+/// Has a plan worked at until nothing is missing, with its further passes; gives the last one.
+fn work_at(plan: OpenPlan, run_on: &RunOn, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<OpenPlan> {
     output::note(format!("{} in {} shards: {}", plan.plan().stage, plan.plan().shards(), plan.place()));
-    run_on.run(plan, scratch, progress)
+    run_all(plan, run_on, scratch, progress)
 }
 
 fn store(experiment: &Experiment) -> Result<Store> {

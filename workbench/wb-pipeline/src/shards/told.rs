@@ -1,8 +1,10 @@
 //! Plans and shards in lines.
 
+use anyhow::Result;
 use wb_core::quantities::{about, about_duration, bytes, grouped};
 use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, WorkStatus};
 
+use super::ShardStage;
 use crate::output;
 
 /// Tells of a plan; the last line is its place, which scripts take.
@@ -11,9 +13,10 @@ pub fn print_plan(plan: &OpenPlan) {
     let s = |number: u64| if number == 1 { "" } else { "s" };
     let (rows, shards) = (planned.rows, u64::from(planned.shards()));
     output::line(format!(
-        "{} of {} row{} in {shards} shard{} of at most {}",
+        "{} of {} {}{} in {shards} shard{} of at most {}",
         planned.stage,
         grouped(&rows.to_string()),
+        unit(&planned.stage),
         s(rows),
         s(shards),
         grouped(&planned.rows_per_shard.to_string())
@@ -28,6 +31,21 @@ pub fn print_plan(plan: &OpenPlan) {
     output::line(plan.place());
 }
 
+/// Tells that a pass is done, and of the plan of the next.
+pub fn print_next(next: &OpenPlan) {
+    output::line("the shards are whole, and there is a further pass over what they made; after it, merge that:");
+    print_plan(next);
+}
+
+/// The thing that rows of a plan are: of preparation files, or ranges of what an earlier pass has made.
+fn unit(stage: &str) -> &'static str {
+    match stage.parse() {
+        Ok(ShardStage::Prepare) => "part",
+        Ok(ShardStage::Match | ShardStage::Verify) => "range",
+        _ => "row",
+    }
+}
+
 /// Tells how an attempt at a shard has ended.
 pub fn print_end(shard: u32, end: &AttemptEnd) {
     output::line(match end {
@@ -39,8 +57,17 @@ pub fn print_end(shard: u32, end: &AttemptEnd) {
     });
 }
 
-/// Tells how far the shards of a plan are.
-pub fn print_status(status: &WorkStatus) {
+/// Tells how far the shards of a plan are; as JSON, or in words.
+pub fn print_status(status: &WorkStatus, json: bool) -> Result<()> {
+    if json {
+        output::line(serde_json::to_string_pretty(status)?);
+    } else {
+        print_words(status);
+    }
+    Ok(())
+}
+
+fn print_words(status: &WorkStatus) {
     let percent = 100.0 * status.rows_done as f64 / status.rows.max(1) as f64;
     let WorkStatus { shards, done, waiting, .. } = status;
     let running = shards - done - waiting;

@@ -34,7 +34,7 @@ pub use self::{
     mine_negatives::MineNegatives,
     runs::{Compare, Ls, Report},
     search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
-    shards::{MergeShards, MissingShards, PlanArguments, PlanPlace, RunShards, ShardsCommand},
+    shards::{MergeShards, MissingShards, PlanArguments, RunShards, ShardsCommand},
     structure::{
         CallersArguments, GraphArguments, ImpactArguments, MapArguments, OutlineArguments, PageArguments,
         StructureCommand, SymbolArguments,

@@ -27,7 +27,8 @@ pub enum ShardsCommand {
 pub struct PlanArguments {
     #[command(flatten)]
     pub given: Given,
-    /// The stage: encode (vectors of texts), mine (hard negatives by the vectors that negatives.vectors names).
+    /// The stage: prepare (pairs of a YAML's files), encode (vectors of texts), mine (hard negatives by the vectors that
+    /// negatives.vectors names).
     #[arg(long, value_parser = stage)]
     pub stage: ShardStage,
     /// The shared place: a folder that all machines see, or s3://BUCKET/PREFIX.
@@ -51,13 +52,13 @@ pub struct PlanArguments {
     /// Number of shards; eight to twenty times the machines, so that a lost one costs minutes.
     #[arg(long, value_name = "N", conflicts_with = "rows_per_shard")]
     pub shards: Option<u64>,
-    /// Rows of a shard; of texts to encode, brought to the next multiple of 4,096 [default: 262144, or more where that is over 1000 shards]
+    /// Rows of a shard; of texts to encode, brought to the next multiple of 4,096; of Parquet files to prepare, whose other files are a shard each [default: 262144, or more where that is over 1000 shards]
     #[arg(long, value_name = "R")]
     pub rows_per_shard: Option<u64>,
 }
 
 fn stage(name: &str) -> Result<ShardStage, String> {
-    name.parse().map_err(|error: wb_core::Error| error.in_one_line())
+    ShardStage::to_plan(name).map_err(|error| error.in_one_line())
 }
 
 /// A plan.
@@ -80,7 +81,8 @@ pub struct RunShards {
     /// The shard, from 0 [default: WB_SHARD, SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX, with WB_SHARD_OFFSET added]
     #[arg(long, value_name = "I")]
     pub shard: Option<u32>,
-    /// Works at all that is missing until nothing is, at most three times at each: on this machine, or by --slurm.
+    /// Works at all that is missing until nothing is, with the passes that follow, at most three times at each: on this
+    /// machine, or by --slurm.
     #[arg(long, conflicts_with = "shard")]
     pub all: bool,
     /// Processes at a time, on this machine.

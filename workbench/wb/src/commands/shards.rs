@@ -3,11 +3,10 @@
 use anyhow::Result;
 use wb_core::Error;
 use wb_pipeline::{
-    data,
-    shards::{self, EncodePlan, LocalProcesses, MinePlan, RunOn, ShardSize, ShardStage, SlurmArrays},
+    shards::{self, EncodePlan, LocalProcesses, RunOn, ShardSize, ShardStage, SlurmArrays},
     typed::file_and_values,
 };
-use wb_shards::{OpenPlan, Store, shard_of_environment};
+use wb_shards::{OpenPlan, Store};
 
 use super::{End, experiment};
 use crate::{
@@ -23,7 +22,10 @@ pub fn shards(command: ShardsCommand) -> Result<End> {
     let done = match command {
         ShardsCommand::Plan(arguments) => plan(*arguments),
         ShardsCommand::Run(arguments) => run(arguments),
-        ShardsCommand::Status(arguments) => status(&arguments),
+        ShardsCommand::Status(arguments) => OpenPlan::open(&arguments.plan)?
+            .status()
+            .map_err(Into::into)
+            .and_then(|it| shards::print_status(&it, arguments.json)),
         ShardsCommand::Missing(arguments) => missing(&arguments),
         ShardsCommand::Merge(arguments) => merge(&arguments),
     };
@@ -63,13 +65,8 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
         let experiment = experiment::load("wb shards plan", &typed)?;
         experiment.data()?;
         experiment::prepare(&experiment, &typed, &["data.", "negatives."])?;
-        let data = data::data(&experiment, &typed.places.datasets, &mut |p| bars.report(p))?;
-        let pairs = data.folder.join("train.parquet");
-        if stage == ShardStage::Mine {
-            MinePlan { experiment: &experiment, pairs: &pairs, size }.write(&work, &mut |p| bars.report(p))?
-        } else {
-            of_texts.of_pairs(&pairs, &experiment).write(&work, &mut |p| bars.report(p))?
-        }
+        let datasets = &typed.places.datasets;
+        shards::plan(stage, &experiment, of_texts, datasets, &work, &mut |p| bars.report(p))?
     } else if stage == ShardStage::Encode && !of_texts.table.as_os_str().is_empty() {
         of_texts.write(&work, &mut |p| bars.report(p))?
     } else {
@@ -95,33 +92,18 @@ fn run(arguments: args::RunShards) -> Result<()> {
             }),
             false => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
         };
-        launcher.run(&plan, &scratch, &mut |p| bars.report(p))?;
+        let plan = shards::run_all(plan, &launcher, &scratch, &mut |p| bars.report(p))?;
         bars.finish();
-        output::line(format!("all {} shards are done; next: wb shards merge {}", plan.plan().shards(), plan.place()));
+        output::line(format!("all shards are done; next: wb shards merge {}", plan.place()));
         return Ok(());
     }
-    let given =
-        arguments.shard.map_or_else(|| shard_of_environment(&|name| std::env::var(name).ok()), |it| Ok(Some(it)));
-    let Some(shard) = given? else {
-        let what = "no shard: none is named, and no scheduler has said one";
-        return Err(Error::failed(what).with_hint("--shard 0, or --all for every shard on this machine").into());
-    };
+    let shard = shards::number(arguments.shard)?;
     if arguments.anew && plan.forget(shard)? {
         output::note(format!("forgot what was made of shard {shard}"));
     }
     let end = shards::run(&plan, shard, &scratch, &mut |p| bars.report(p))?;
     bars.finish();
     shards::print_end(shard, &end);
-    Ok(())
-}
-
-fn status(arguments: &args::PlanPlace) -> Result<()> {
-    let status = OpenPlan::open(&arguments.plan)?.status()?;
-    if arguments.json {
-        output::line(serde_json::to_string_pretty(&status)?);
-    } else {
-        shards::print_status(&status);
-    }
     Ok(())
 }
 
@@ -135,6 +117,10 @@ fn missing(arguments: &args::MissingShards) -> Result<()> {
 
 fn merge(arguments: &args::MergeShards) -> Result<()> {
     let plan = OpenPlan::open(&arguments.plan)?;
+    if let Some(next) = shards::next_pass(&plan)? {
+        shards::print_next(&next);
+        return Ok(());
+    }
     let mut bars = Bars::new();
     let scratch = shards::scratch(arguments.scratch.clone())?;
     let record = shards::merge(&plan, arguments.out.as_deref(), &scratch, &mut |p| bars.report(p))?;

@@ -58,10 +58,8 @@ fn shards_come_to_the_bytes_of_one_process() {
     by_scheduler.env("SLURM_ARRAY_TASK_ID", "0").env("WB_SHARD_OFFSET", "2");
     assert_eq!(told(by_scheduler.output().unwrap()).1.split(',').next(), Some("shard 2: rows 8192 to 9000"));
     sandbox.says(&["shards", "missing", &plan], &["0\n"]);
-    sandbox.says(
-        &["shards", "run", &plan, "--all", "--processes", "2", "--scratch", "scratch"],
-        &["all 3 shards are done"],
-    );
+    sandbox
+        .says(&["shards", "run", &plan, "--all", "--processes", "2", "--scratch", "scratch"], &["all shards are done"]);
     let status: serde_json::Value =
         serde_json::from_str(&sandbox.succeeds(&["shards", "status", &plan, "--json"]).0).unwrap();
     assert_eq!((&status["done"], &status["rows_done"]), (&3.into(), &9000.into()));
@@ -170,6 +168,51 @@ fn negatives_in_any_number_of_shards_are_those_of_one_process() {
     sandbox.fails_with(&without, &["negatives.vectors names none", "hint: --stage encode for both sides first"]);
 }
 
+/// Files in the folders of a folder, with what they hold.
+fn files(sandbox: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let inside = sandbox.names(folder).into_iter();
+    let names = inside
+        .flat_map(|it| sandbox.names(&format!("{folder}/{it}")).into_iter().map(move |name| it.clone() + "/" + &name));
+    names.map(|name| (name.clone(), fs::read(sandbox.path(&format!("{folder}/{name}"))).unwrap())).collect()
+}
+
+#[test]
+fn pairs_prepared_in_any_number_of_shards_are_those_of_one_process() {
+    let sandbox = project();
+    sandbox.succeeds(&["data", "many.yaml", "--datasets", "first"]);
+    let table = format!("first/{}/train.parquet", sandbox.names("first")[0]);
+    let sources = format!("data.sources=[{{jsonl: {{path: pairs.jsonl}}}}, {{parquet: {{path: {table}}}}}]");
+    let gates = ["many.yaml", &sources, "data.dedupe={near: 0.6, exact: pair}", "data.filter.min_positive_chars=44"];
+    let here = ["data.split={by: pair, test: 0.1, validation: 0.1}", "--datasets", "here"];
+    let data = [&["data"], &gates[..], &here].concat();
+    sandbox.succeeds(&data);
+    let run_on = ["data.streaming=true", "work=work", "run_on={local: {processes: 2, shards: 3}}"];
+    let there = [&data[..data.len() - 1], &["there"], &run_on].concat();
+    sandbox.notes(&there, &["prepare in 2 shards: ", "prepare-match in 3 shards: ", "prepare-verify in 3 shards: "]);
+    let plan = [&["shards", "plan", "--stage", "prepare", "--work", "work"], &gates[..], &here[..1]].concat();
+    for (size, told) in [(["--shards", "1"], "2 parts in 1 shard "), (["--rows-per-shard", "999"], "11 parts in 11 ")] {
+        let (out, _) = sandbox.succeeds(&[&plan[..], &size].concat());
+        has(&out, &[told]);
+        let plan = out.lines().last().unwrap();
+        sandbox.fails_with(&["shards", "merge", plan], &["shards of ", " are missing"]);
+        let (out, _) = sandbox.succeeds(&["shards", "run", plan, "--all", "--processes", "2", "--scratch", "scratch"]);
+        sandbox.says(&["shards", "merge", plan], &["prepare-match of 256 ranges in "]);
+        let last = out.trim().rsplit(' ').next().unwrap();
+        sandbox.succeeds(&["shards", "merge", last, "--out", &format!("merged/{told}"), "--scratch", "scratch"]);
+    }
+    let [here, there, merged] = ["here", "there", "merged"].map(|folder| files(&sandbox, folder));
+    let bytes = |files: &[(String, Vec<u8>)]| files.iter().map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>();
+    assert!(here.len() == 5 && bytes(&here) == bytes(&there));
+    assert!(bytes(&merged) == [bytes(&here), bytes(&here)].concat());
+    for (change, told) in [
+        ("data.on_bad=skip", "data.on_bad: got skip, expected stop"),
+        ("data.balance.max_per_language=5", "data.balance: cannot be used in shards"),
+        ("data.sources=[{code: {path: code}}]", "is read by one process, expected files of pairs"),
+    ] {
+        sandbox.fails_with(&["shards", "plan", "many.yaml", change, "--stage", "prepare", "--work", "work"], &[told]);
+    }
+}
+
 #[test]
 fn mining_on_other_machines_leaves_what_mining_here_leaves() {
     let sandbox = project();
@@ -177,17 +220,7 @@ fn mining_on_other_machines_leaves_what_mining_here_leaves() {
     sandbox.succeeds(&[&mine[..], &["--datasets", "here"]].concat());
     let run_on = ["--datasets", "there", "work=work", "run_on={local: {processes: 2, shards: 3}}"];
     sandbox.notes(&[&mine[..], &run_on].concat(), &["encode in 3 shards: ", "mine in 3 shards: "]);
-    let files = |folder: &str| -> Vec<(String, Vec<u8>)> {
-        let mut found = Vec::new();
-        for inside in sandbox.names(folder) {
-            for name in sandbox.names(&format!("{folder}/{inside}")) {
-                let name = format!("{inside}/{name}");
-                found.push((name.clone(), fs::read(sandbox.path(&format!("{folder}/{name}"))).unwrap()));
-            }
-        }
-        found
-    };
-    let (here, there) = (files("here"), files("there"));
+    let (here, there) = (files(&sandbox, "here"), files(&sandbox, "there"));
     assert!(here.iter().filter(|(name, _)| name.ends_with(".npy")).count() == 2 && here == there);
     sandbox.refuses_with(&[&mine[..], &["run_on={local: {}}"]].concat(), &["work: is missing", "work=FOLDER"]);
     sandbox

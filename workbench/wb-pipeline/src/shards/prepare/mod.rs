@@ -1,0 +1,121 @@
+//! Pairs in three passes: read, filtered and sketched by files; candidates for near duplicates by ranges of keys; verified by
+//! ranges of texts. What is left is decided by the merge, in order. Without near duplicates there is the first pass alone.
+
+mod merge;
+mod near;
+mod sketch;
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use wb_core::Error;
+use wb_data::parts::{RANGES, SketchedPart};
+use wb_shards::{OpenPlan, ShardManifest, ShardPlan, parts_of};
+
+pub use self::sketch::PreparePlan;
+use self::sketch::SketchShards;
+pub(super) use self::{
+    merge::merge,
+    near::{run_match, run_verify},
+    sketch::run_sketch,
+};
+use super::{MOST, ShardStage, this_build};
+
+/// Texts for which there is a shard of the passes that look for near duplicates, where nothing else is said.
+const TEXTS: u64 = 1 << 18;
+
+/// Settings of a pass over what an earlier one has made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NearShards {
+    /// The plan of the first pass.
+    sketch: EarlierPass,
+    /// The plan of the second pass; none in that itself.
+    matched: Option<EarlierPass>,
+    /// Texts in all.
+    texts: u64,
+}
+
+/// A pass that is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EarlierPass {
+    /// The plan's name.
+    plan: String,
+    /// Fingerprint of what its shards have made.
+    parts: String,
+}
+
+/// A pass that is done, opened.
+struct DonePass {
+    plan: OpenPlan,
+    manifests: Vec<ShardManifest>,
+}
+
+impl DonePass {
+    /// A plan whose shards are all done.
+    fn of(plan: OpenPlan) -> Result<Self> {
+        Ok(Self { manifests: plan.all_manifests()?, plan })
+    }
+
+    /// The pass that a later plan speaks of.
+    fn open(later: &OpenPlan, pass: &EarlierPass) -> Result<Self> {
+        let found = Self::of(OpenPlan::open_in(later.work(), &pass.plan)?)?;
+        if parts_of(&found.manifests) != pass.parts {
+            let message = format!("its shards are others than those that {} was planned by", later.place());
+            let hint = format!("wb shards merge {}", found.plan.place());
+            return Err(Error::data(found.plan.place(), message).with_hint(hint).into());
+        }
+        Ok(found)
+    }
+
+    fn earlier(&self) -> EarlierPass {
+        EarlierPass { plan: self.plan.plan().id(), parts: parts_of(&self.manifests) }
+    }
+
+    /// Accounts of the first pass.
+    fn sketched(&self) -> Result<Vec<SketchedPart>> {
+        let account = |manifest: &ShardManifest| {
+            let account = serde_json::from_value(manifest.account.clone());
+            account.with_context(|| format!("the manifest of shard {} has no account of pairs", manifest.shard))
+        };
+        self.manifests.iter().map(account).collect()
+    }
+}
+
+/// The plan of the pass that comes after one whose shards are all done; none after the last.
+///
+/// # Errors
+///
+/// If a shard is missing or damaged.
+pub fn next_pass(plan: &OpenPlan) -> Result<Option<OpenPlan>> {
+    let (stage, task) = match plan.plan().stage.parse()? {
+        ShardStage::Prepare => {
+            let settings: SketchShards = plan.plan().typed_task()?;
+            if settings.prepare.dedupe.near == 0.0 {
+                return Ok(None);
+            }
+            let sketch = DonePass::of(plan.clone())?;
+            let texts = sketch.sketched()?.iter().map(|part| part.texts).sum();
+            (ShardStage::Match, NearShards { sketch: sketch.earlier(), matched: None, texts })
+        }
+        ShardStage::Match => {
+            let settings: NearShards = plan.plan().typed_task()?;
+            let matched = Some(DonePass::of(plan.clone())?.earlier());
+            (ShardStage::Verify, NearShards { matched, ..settings })
+        }
+        _ => return Ok(None),
+    };
+    let sketch = OpenPlan::open_in(plan.work(), &task.sketch.plan)?;
+    let wanted = sketch.plan().typed_task::<SketchShards>()?.shards;
+    let shards = wanted.unwrap_or_else(|| task.texts.div_ceil(TEXTS)).clamp(1, RANGES as u64);
+    let planned = ShardPlan {
+        stage: stage.as_str().to_owned(),
+        build: this_build("cpu"),
+        rows: RANGES as u64,
+        rows_per_shard: (RANGES as u64).div_ceil(shards),
+        inputs: std::collections::BTreeMap::new(),
+        task: json!(task),
+    };
+    Ok(Some(OpenPlan::write(plan.work(), planned)?))
+}
