@@ -3,7 +3,7 @@
 //! This is the only file that knows the YAML library.
 //! Enums are written as single-key maps (`loss: { mnrl: { scale: 20 } }`), because then the library keeps positions.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_yaml::{Value, with::singleton_map_recursive};
@@ -49,6 +49,27 @@ pub fn from_text<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
         let at = if key == "." { String::new() } else { format!("{key}: ") };
         Error::Parse { path: path.to_path_buf(), line, column, at, message, hint }
     })
+}
+
+/// The values of a YAML by the paths of their keys, as they are typed in overrides; lists are one value. Empty where the text
+/// is no YAML.
+pub fn flat(text: &str) -> BTreeMap<String, String> {
+    fn add(path: String, value: &Value, all: &mut BTreeMap<String, String>) {
+        match value {
+            Value::Mapping(map) if !map.is_empty() => {
+                for (key, value) in map {
+                    let key = key.as_str().unwrap_or("?");
+                    add(if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }, value, all);
+                }
+            }
+            Value::String(text) => drop(all.insert(path, text.clone())),
+            other => drop(all.insert(path, serde_json::to_string(other).unwrap_or_default())),
+        }
+    }
+    let mut all = BTreeMap::new();
+    add(String::new(), &serde_yaml::from_str(text).unwrap_or(Value::Null), &mut all);
+    all.remove("");
+    all
 }
 
 /// The resolved configuration as YAML, defaults filled in.
@@ -253,6 +274,14 @@ mod tests {
     }
 
     /// Each row: a file, the line and column, words of the message, the hint.
+    #[test]
+    fn values_are_known_by_their_paths() {
+        let all = flat("a: { b: 1, c: { d: x } }\ne: [1, { f: 2 }]\ng: null\nh: {}\n");
+        let all: Vec<String> = all.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(all, ["a.b=1", "a.c.d=x", "e=[1,{\"f\":2}]", "g=null", "h={}"]);
+        assert!(flat("a: [").is_empty() && flat("").is_empty());
+    }
+
     #[test]
     fn errors_say_where_and_what_is_near() {
         let check = |text: &str, place: (usize, usize), words: &str, near: Option<&str>| {

@@ -9,8 +9,12 @@ use wb_sql::benchmarks::SqlBenchmark;
 
 use crate::{external, output, session::Folders, structure};
 
-/// Prints the runs of a folder with their states and scores.
-pub fn runs(folder: &Path) -> Result<()> {
+/// Prints the runs of a folder with their states and scores; or leaderboards, of which those whose benchmark, protocol, data
+/// or metric has a text, which may be empty.
+pub fn runs(folder: &Path, leaderboard: Option<&str>) -> Result<()> {
+    if let Some(text) = leaderboard {
+        return leaderboards(folder, text);
+    }
     let runs = run_dir::list(folder)?;
     if runs.is_empty() {
         output::line(format!("no runs under {}; make one: wb run configs/quickstart.yaml", folder.display()));
@@ -34,6 +38,48 @@ pub fn runs(folder: &Path) -> Result<()> {
     }
     output::table(&["run", "state", "scores"], &rows);
     Ok(())
+}
+
+#[cfg(feature = "report")]
+fn leaderboards(folder: &Path, text: &str) -> Result<()> {
+    let all = wb_report::leaderboards(folder)?;
+    let is_meant = |board: &&wb_report::Leaderboard| {
+        [&board.title, &board.place, &board.metric]
+            .iter()
+            .any(|told| told.to_lowercase().contains(&text.to_lowercase()))
+    };
+    let meant: Vec<_> = all.iter().filter(is_meant).collect();
+    if meant.is_empty() {
+        let place = folder.display();
+        output::line(match all.len() {
+            0 => format!("no benchmark was measured by a run under {place}; wb run configs/quickstart.yaml does"),
+            all => format!("none of {all} leaderboards under {place} has `{text}` in its name; wb ls --leaderboard"),
+        });
+    }
+    for (at, board) in meant.into_iter().enumerate() {
+        if at > 0 {
+            output::line("");
+        }
+        output::line(format!("{}: {}; {}", board.title, board.place, board.size));
+        let row = |row: &wb_report::LeaderboardRow| {
+            let run = if row.others.is_empty() { row.run.clone() } else { format!("{} and {}", row.run, row.others) };
+            let (rank, value) = (row.rank.to_string(), format!("{} {}", row.value, row.interval));
+            let cells = [&rank, &row.label, value.trim(), &row.over_bm25, &run, &row.differs.join(" ")];
+            cells.map(str::to_owned).to_vec()
+        };
+        let head = ["#", "contestant", &board.metric, "over BM25", "run", "unlike the best"];
+        output::table(&head, &board.rows.iter().map(row).collect::<Vec<_>>());
+        if board.left_out > 0 {
+            output::line(format!("{} more come after these", board.left_out));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "report"))]
+fn leaderboards(_: &Path, _: &str) -> Result<()> {
+    let what = "this wb was built without the feature `report`";
+    Err(wb_core::Error::failed(what).with_hint("cargo install --path workbench/wb").into())
 }
 
 /// Prints the tasks that pairs can be written for.

@@ -25,7 +25,7 @@ impl Edges {
     }
 }
 
-/// For each text the first kept one that it is near, itself where it is kept or is not there.
+/// The first kept text that each is near, itself where it is kept or is not there.
 pub(crate) fn decide(is_there: &[bool], edges: &mut Edges) -> Vec<u32> {
     let mut first: Vec<u32> = (0..is_there.len() as u32).collect();
     for near in edges.sorted().chunk_by(|[a, _], [b, _]| a == b).filter(|near| is_there[near[0][0] as usize]) {

@@ -1,4 +1,4 @@
-//! The same choice as in memory, with crowds and without.
+//! Choices on the disk beside those in memory, with crowds and without.
 
 use super::{
     records::{BandRecord, ShortSignature},

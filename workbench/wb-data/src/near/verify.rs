@@ -25,7 +25,7 @@ const GAP: [u64; 2] = [4 << 10, 256 << 10];
 /// Shingles of texts in a row, one text after another.
 pub(crate) struct ShinglesPart {
     bytes: Arc<dyn RangeReader>,
-    /// Where each text begins, and where the last one ends.
+    /// Places where texts begin, and where the last one ends.
     offsets: Vec<u64>,
     /// Bytes between two texts that are read with them.
     gap: u64,

@@ -23,7 +23,7 @@ use crate::{
     streaming::{CHUNK, OnDisk},
 };
 
-/// What was made of a part, on this machine.
+/// Files that were made of a part, on this machine.
 pub struct SketchedFiles {
     /// The account.
     pub account: SketchedPart,
@@ -33,7 +33,7 @@ pub struct SketchedFiles {
     pub pairs: PathBuf,
 }
 
-/// What was found of near duplicates.
+/// Results of the search for near duplicates.
 pub struct NearFiles {
     /// Files of pairs that are near.
     pub near: Vec<PathBuf>,
@@ -88,7 +88,7 @@ pub fn merge_parts(
 struct Merging<'a> {
     on_disk: OnDisk<'a>,
     waiting: Chunks<Pair>,
-    /// For each text that passed the filter whether it repeats none before.
+    /// True for each text that passed the filter and repeats none before.
     is_there: Vec<bool>,
     source: usize,
     /// Ids of the source so far.

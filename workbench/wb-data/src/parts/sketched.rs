@@ -1,4 +1,4 @@
-//! What becomes of pairs as soon as each is read: the filter, and a sketch.
+//! Pairs as soon as each is read: the filter, and a sketch.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Pair, Result};
+use wb_core::{Error, Pair, Result, atomic};
 
 use super::sliced::{Slice, SlicedFile};
 use crate::{PrepareConfig, chunks::Chunks, near::SketchWriter, store::PairWriter, streaming::CHUNK};
@@ -121,7 +121,7 @@ impl<'a> PartWriter<'a> {
         for (pair, reason) in pairs.into_iter().zip(reasons) {
             let number = reason.map(|reason| self.count(reason, &pair));
             let path = || self.folder.join(PartFile::Ids.as_str());
-            let line = serde_json::to_vec(&(&pair.id, number)).map_err(|error| Error::json(&path(), &error))?;
+            let line = serde_json::to_vec(&(&pair.id, number)).map_err(|error| Error::json(path(), &error))?;
             self.ids.write_all(&line).and_then(|()| self.ids.write_all(b"\n")).map_err(Error::io("write", path()))?;
             self.read += 1;
             if number.is_none() {
@@ -160,7 +160,7 @@ impl<'a> PartWriter<'a> {
             let sketched = sketches.finish()?;
             self.account.keys = SlicedFile::of(&sketched.keys, &self.folder.join(PartFile::Keys.as_str()))?.slices;
             let shingles = self.folder.join(PartFile::Shingles.as_str());
-            std::fs::rename(&sketched.shingles, &shingles).map_err(Error::io("write", &shingles))?;
+            atomic::rename(&sketched.shingles, &shingles)?;
             let lengths = self.folder.join(PartFile::Lengths.as_str());
             let bytes: Vec<u8> = sketched.lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
             std::fs::write(&lengths, bytes).map_err(Error::io("write", &lengths))?;

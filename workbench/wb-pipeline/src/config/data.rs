@@ -24,7 +24,7 @@ pub struct DataConfig {
     /// A list of sources, at least one; their pairs stand in this order.
     pub sources: Vec<SourceChoice>,
     /// Never holds all training pairs in memory: they are read, cleaned and split one by one, and trained on from the
-    /// disk, in the same order and the same batches as from memory. About 150 bytes per pair stay in memory, and the
+    /// disk, in the same order and the same batches as from memory. About 250 bytes per pair stay in memory, and the
     /// held-out pairs: limit those with `split.max_validation` and `split.max_test`. Near duplicates are found on the
     /// disk, in about two kilobytes a pair for as long as that takes. Cannot be used with `semantic`, `consistency`,
     /// `difficulty` and `balance`, which look at all pairs at once. JSON lines, CSV and Parquet are read record by

@@ -98,8 +98,9 @@ pub struct Experiment {
     /// `s3://BUCKET/PREFIX`. Needed by `run_on`.
     #[serde(default)]
     pub work: Option<String>,
-    /// Machines that mining is cut into shards for, its vectors and its search: `{ local: { processes: 4 } }`,
-    /// `{ slurm: { options: [--partition=gpu] } }`; null for this process. What is made is the same, to the byte.
+    /// Machines that stages are cut into shards for: pairs with `data.streaming`, and mining, its vectors and its search.
+    /// `{ local: { processes: 4 } }`, `{ slurm: { options: [--partition=gpu] } }`; null for this process. What is made
+    /// is the same, to the byte.
     #[serde(default)]
     pub run_on: Option<RunOn>,
     /// The command and the file, for messages.

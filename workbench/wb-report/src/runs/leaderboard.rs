@@ -4,7 +4,7 @@ use polars::prelude::{JoinArgs, JoinType, LazyFrame, PolarsResult, SortMultipleO
 use serde::Serialize;
 use wb_core::{records::outcome::ContestantRole, statistics::Interval};
 
-use super::{columns, numbers, records::RunFrames, texts};
+use super::{columns, differs::differs, numbers, records::RunFrames, texts};
 use crate::{
     numbers::{count, difference, fraction, interval},
     words,
@@ -50,10 +50,14 @@ pub struct LeaderboardRow {
     pub interval: String,
     /// Difference to BM25: `+.124`; empty without BM25 and for itself.
     pub over_bm25: String,
+    /// Overrides that make the config of the best that a run trained this one's; empty for what no run trained.
+    pub differs: Vec<String>,
 }
 
 /// BM25 in the column `role`.
 const BM25: u32 = ContestantRole::Bm25 as u32;
+/// Contestants that a run trained, in the same column.
+const TRAINED: u32 = ContestantRole::Trained as u32;
 
 /// Contestants on one leaderboard.
 const MOST: usize = 20;
@@ -114,10 +118,10 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
         (data, &protocol[row], &split[row], &language[row])
     };
     let mut boards: Vec<Leaderboard> = Vec::new();
-    let mut start = 0;
+    let (mut start, mut best) = (0, None);
     for row in 0..found.height() {
         if row == 0 || place(row) != place(start) {
-            start = row;
+            (start, best) = (row, None);
             let mut parts = vec![format!("{}, version {}", benchmark[row], version[row])];
             parts.extend((!split[row].is_empty()).then(|| format!("{} split", split[row])));
             parts.extend((!language[row].is_empty()).then(|| language[row].clone()));
@@ -141,6 +145,8 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
             board.left_out += 1;
             continue;
         }
+        let config = frames.configs.get(&run[row]).filter(|_| role[row] == f64::from(TRAINED));
+        best = best.or(config);
         let above = (start..row).filter(|other| value[*other] > value[row]).count();
         let others = runs[row] as u64 - 1;
         board.rows.push(LeaderboardRow {
@@ -158,6 +164,7 @@ pub fn leaderboards(frames: &RunFrames, link: &dyn Fn(&str) -> String) -> Polars
             } else {
                 difference(over_bm25[row])
             },
+            differs: best.zip(config).map(|(best, config)| differs(best, config)).unwrap_or_default(),
         });
     }
     Ok(boards)
@@ -197,7 +204,8 @@ mod tests {
     }
 
     fn run(id: &str, benches: Vec<OutcomeNumbers>) -> RunRecords {
-        RunRecords { id: id.into(), benches, ..RunRecords::default() }
+        let config = [("name".to_owned(), id.to_owned()), ("seed".to_owned(), id.len().to_string())];
+        RunRecords { id: id.into(), benches, config: config.into(), ..RunRecords::default() }
     }
 
     fn boards(runs: &[RunRecords]) -> Vec<Leaderboard> {
@@ -240,6 +248,8 @@ mod tests {
                 (5, "untrained", "first", "−.300", ""),
             ]
         );
+        let differing: Vec<_> = board.rows.iter().map(|row| row.differs.join(" ")).collect();
+        assert_eq!(differing, ["", "", "seed=5", "", ""]);
     }
 
     #[test]

@@ -1,19 +1,20 @@
 //! The list of all runs with what they got: leaderboards, runs and data, each a question over the records of all runs.
 
 mod cards;
+mod differs;
 mod leaderboard;
 mod list;
 mod records;
 
 use std::path::{Path, PathBuf};
 
+pub use leaderboard::{Leaderboard, LeaderboardRow};
 use polars::prelude::{DataFrame, DataType, Expr, PolarsError, PolarsResult, col};
 use serde::Serialize;
 use wb_core::atomic;
 
 use self::{
     cards::{DataCardView, LossView},
-    leaderboard::Leaderboard,
     list::ListedRun,
     records::RunFrames,
 };
@@ -25,6 +26,12 @@ struct RunsPage {
     leaderboards: Vec<Leaderboard>,
     cards: Vec<DataCardView>,
     losses: Vec<LossView>,
+}
+
+/// The leaderboards of all runs under a folder.
+pub fn leaderboards(runs_folder: &Path) -> Result<Vec<Leaderboard>> {
+    let frames = RunFrames::new(&records::read(runs_folder)?).map_err(not_a_table("records"))?;
+    leaderboard::leaderboards(&frames, &|_| String::new()).map_err(not_a_table("leaderboards"))
 }
 
 /// Writes `<out_folder>/index.html` out of all runs under `runs_folder`; returns the file.

@@ -1,10 +1,11 @@
 //! The records of all runs as tables, which the questions of the page are asked of, lazily: each names the columns that
 //! it reads, and Polars plans the rest.
 
-use std::path::Path;
+use std::{collections::BTreeMap, fs, path::Path};
 
 use polars::prelude::{IntoLazy, LazyFrame, PolarsResult, df};
 use wb_core::{
+    config,
     manifest::Manifest,
     records::{
         compare::VerdictFile,
@@ -14,6 +15,7 @@ use wb_core::{
     run_dir,
 };
 
+use super::differs::FlatConfig;
 use crate::{Result, contestants};
 
 /// The records of one run that the page asks for.
@@ -31,6 +33,8 @@ pub struct RunRecords {
     pub card: Option<DataCard>,
     /// `bench/*.json`, by file name.
     pub benches: Vec<OutcomeNumbers>,
+    /// `config.yaml`.
+    pub config: FlatConfig,
 }
 
 /// The benchmark's settings in one order: `chunk seed 17, text raw`.
@@ -51,6 +55,7 @@ pub fn read(folder: &Path) -> Result<Vec<RunRecords>> {
             manifest: run_dir::read_json(&run.manifest()).unwrap_or_default(),
             verdict: run_dir::read_json(&run.verdict()).ok(),
             card: run_dir::read_json(&run.data()).ok(),
+            config: fs::read_to_string(run.config()).map(|text| config::flat(&text)).unwrap_or_default(),
             benches: files.iter().filter_map(|file| run_dir::read_json(file).ok()).collect(),
         });
     }
@@ -79,12 +84,16 @@ pub struct RunFrames {
     pub cards: LazyFrame,
     /// One row a reason for which a gate dropped pairs, by the runs' age: `data`, `gate`, `reason`, `pairs`.
     pub dropped: LazyFrame,
+    /// The config of each run.
+    pub configs: BTreeMap<String, FlatConfig>,
 }
 
 impl RunFrames {
     /// Makes the tables of these runs, oldest first.
     pub fn new(runs: &[RunRecords]) -> PolarsResult<Self> {
-        Ok(Self { runs: run_rows(runs)?, scores: scores(runs)?, cards: cards(runs)?, dropped: dropped(runs)? })
+        let configs = runs.iter().map(|run| (run.id.clone(), run.config.clone())).collect();
+        let (scores, cards, dropped) = (scores(runs)?, cards(runs)?, dropped(runs)?);
+        Ok(Self { runs: run_rows(runs)?, scores, cards, dropped, configs })
     }
 }
 

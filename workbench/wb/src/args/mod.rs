@@ -278,7 +278,7 @@ Its README.md is a model card with the run's data, configuration and results.")]
     Export(Export),
     /// Runs with their scores, or what there is to choose from.
     #[command(
-        after_help = "Examples:\n  wb ls\n  wb ls --defaults\n  wb ls --schema\n  wb ls --benchmarks\n  wb ls --tasks"
+        after_help = "Examples:\n  wb ls\n  wb ls --leaderboard codesearchnet\n  wb ls --defaults\n  wb ls --schema\n  wb ls --benchmarks\n  wb ls --tasks"
     )]
     Ls(Ls),
     /// Shows what this build and machine can do; tests a device before it is trusted.

@@ -36,6 +36,9 @@ pub struct Report {
 /// Lists to print.
 #[derive(Debug, Args)]
 pub struct Ls {
+    /// Leaderboards over all runs; with a text, those that have it in benchmark, protocol, data or metric.
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "")]
+    pub leaderboard: Option<String>,
     /// Every key of a YAML with its default.
     #[arg(long)]
     pub defaults: bool,

@@ -17,7 +17,7 @@ pub fn ls(arguments: &args::Ls) -> Result<End> {
     } else if arguments.defaults {
         output::line(config::with_tables(include_str!("../../../../configs/README.md"))?.trim_end());
     } else {
-        listings::runs(&arguments.places.runs)?;
+        listings::runs(&arguments.places.runs, arguments.leaderboard.as_deref())?;
     }
     Ok(End::Done)
 }

@@ -66,6 +66,7 @@ fn runs_are_listed_compared_and_reported() {
     out: [date]-longer-[hash]  done   bm25+trained mrr [score], bm25 mrr [score], trained mrr [score], untrained mrr [score]
     out: [date]-tiny-[hash]    done   bm25+trained mrr [score], bm25 mrr [score], trained mrr [score], untrained mrr [score]
     ");
+    sandbox.says(&["ls", "--leaderboard", "MRR"], &["unlike the best", "-longer-", "train.epochs="]);
     insta::assert_snapshot!(sandbox.wb(&["report", "tiny", "longer"]), @r"
     exit 0
     out: reports/[date]-tiny-[hash].html

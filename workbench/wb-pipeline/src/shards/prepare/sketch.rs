@@ -46,7 +46,7 @@ pub(super) struct SketchShards {
     pub sources: Vec<SourceChoice>,
     /// Their names, with the number of files that are none of theirs.
     pub counts: Vec<SourceCount>,
-    /// What is read, in order.
+    /// Files and rows that are read, in order.
     pub parts: Vec<PlannedPart>,
     /// Number of shards that was asked for.
     pub shards: Option<u64>,
