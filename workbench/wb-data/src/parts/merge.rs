@@ -116,7 +116,7 @@ impl Merging<'_> {
             self.on_disk.cleaning.count_dropped(&reason, &pair);
         }
         for count in &part.account.parts {
-            let source = &mut self.on_disk.card.sources[count.source];
+            let source = self.on_disk.card.sources.get_mut(count.source).ok_or_else(|| not_ours(&part.ids))?;
             source.pairs += count.pairs;
             for (reason, number) in &count.skipped {
                 *source.skipped.entry(reason.clone()).or_default() += number;
@@ -132,7 +132,8 @@ impl Merging<'_> {
         }
         if !self.seen.insert(text_key(&pair.id)) {
             let message = format!("the id `{}` stands twice in it, expected unique ids", pair.id);
-            return Err(Error::data(self.on_disk.card.sources[source].name.clone(), message)
+            let name = self.on_disk.card.sources.get(source).map_or_else(String::new, |source| source.name.clone());
+            return Err(Error::data(name, message)
                 .with_hint("set `fields: { id: null }` so that pairs are named by file and line"));
         }
         Ok(self.on_disk.ids.claim(pair, source))
@@ -175,7 +176,7 @@ impl<'a> Ids<'a> {
         if self.lines.read_line(&mut self.line).map_err(Error::io("read", self.path))? == 0 {
             return Ok(None);
         }
-        let not_ours = || Error::file(self.path, "is no list of ids that a part has written");
+        let not_ours = || not_ours(self.path);
         let (id, number): (String, Option<u16>) = serde_json::from_str(&self.line).map_err(|_| not_ours())?;
         while self.left == 0 {
             self.part += 1;
@@ -189,6 +190,10 @@ impl<'a> Ids<'a> {
         let pair = merging.claim(Pair { id, anchor, ..Pair::default() }, self.account.parts[self.part].source)?;
         Ok(Some((pair, reason)))
     }
+}
+
+fn not_ours(ids: &Path) -> Error {
+    Error::file(ids, "is no list of ids that a part has written")
 }
 
 /// Positions of kept texts among those that are there.

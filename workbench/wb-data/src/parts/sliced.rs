@@ -54,13 +54,16 @@ fn digits(bytes: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// If bytes are not those that were written.
+/// If there are fewer slices, or bytes are not those that were written.
 pub fn slices(
     all: &[Slice],
     which: Range<usize>,
     name: &str,
     read: impl FnOnce(Range<u64>) -> Result<Vec<u8>>,
 ) -> Result<Vec<Vec<u8>>> {
+    if which.end > all.len() {
+        return Err(Error::data(name, format!("has {} slices, expected at least {}", all.len(), which.end)));
+    }
     let begin_of = |at: usize| at.checked_sub(1).map_or(0, |before| all[before].end);
     let begin = begin_of(which.start);
     let bytes = read(begin..begin_of(which.end))?;

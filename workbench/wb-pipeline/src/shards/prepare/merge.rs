@@ -8,7 +8,10 @@ use wb_data::parts::{NearFiles, PartFile, SketchedFiles, merge_parts};
 use wb_shards::{MergedRecord, OpenPlan};
 
 use super::{DonePass, NearShards, near, sketch::SketchShards};
-use crate::shards::inputs::{files_of, refuse_there};
+use crate::shards::{
+    ShardStage,
+    inputs::{files_of, refuse_there},
+};
 
 /// Decides what is left, and writes the pairs.
 pub(in crate::shards) fn merge(
@@ -31,12 +34,14 @@ pub(in crate::shards) fn merge(
 }
 
 fn merge_into(last: &DonePass, inside: &Path, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-    let settings: Option<NearShards> = last.plan.plan().typed_task().ok();
-    let passes = settings.map(|settings| -> Result<_> {
-        let matched = settings.matched.ok_or_else(|| Error::failed("the plan names no pass of candidates"))?;
-        Ok((DonePass::open(&last.plan, &settings.sketch)?, DonePass::open(&last.plan, &matched)?))
-    });
-    let passes = passes.transpose()?;
+    let passes = match last.plan.plan().stage.parse()? {
+        ShardStage::Verify => {
+            let settings: NearShards = last.plan.plan().typed_task()?;
+            let matched = settings.matched.ok_or_else(|| Error::failed("the plan names no pass of candidates"))?;
+            Some((DonePass::open(&last.plan, &settings.sketch)?, DonePass::open(&last.plan, &matched)?))
+        }
+        _ => None,
+    };
     let sketch = passes.as_ref().map_or(last, |(sketch, _)| sketch);
     let found = passes.as_ref().map(|(sketch, matched)| near_files(sketch, matched, last, inside)).transpose()?;
     let task: SketchShards = sketch.plan.plan().typed_task()?;

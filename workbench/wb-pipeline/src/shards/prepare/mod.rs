@@ -97,6 +97,11 @@ pub fn next_pass(plan: &OpenPlan) -> Result<Option<OpenPlan>> {
             }
             let sketch = DonePass::of(plan.clone())?;
             let texts = sketch.sketched()?.iter().map(|part| part.texts).sum();
+            if texts > u64::from(u32::MAX) {
+                let what =
+                    format!("{texts} pairs have passed the filter, expected at most {} with near duplicates", u32::MAX);
+                return Err(Error::failed(what).with_hint("data.dedupe.near=0").into());
+            }
             (ShardStage::Match, NearShards { sketch: sketch.earlier(), matched: None, texts })
         }
         ShardStage::Match => {
