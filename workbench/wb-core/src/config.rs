@@ -273,7 +273,6 @@ mod tests {
         file
     }
 
-    /// Each row: a file, the line and column, words of the message, the hint.
     #[test]
     fn values_are_known_by_their_paths() {
         let all = flat("a: { b: 1, c: { d: x } }\ne: [1, { f: 2 }]\ng: null\nh: {}\n");
@@ -282,6 +281,7 @@ mod tests {
         assert!(flat("a: [").is_empty() && flat("").is_empty());
     }
 
+    /// Each row: a file, the line and column, words of the message, the hint.
     #[test]
     fn errors_say_where_and_what_is_near() {
         let check = |text: &str, place: (usize, usize), words: &str, near: Option<&str>| {

@@ -33,9 +33,7 @@ impl FileRanges {
         let size = file.metadata().map_err(Error::io("read", path))?.len();
         Ok(Self { path: path.to_owned(), file, size })
     }
-}
 
-impl FileRanges {
     #[cfg(unix)]
     fn read_at(&self, from: u64, bytes: &mut [u8]) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, from)

@@ -1,7 +1,6 @@
 //! Pairs that need not fit into memory: read, cleaned and split one by one, training pairs straight to the disk.
 //!
-//! What stays in memory is some dozens of bytes a pair (hashes of ids, positives, anchors and groups) and the held-out
-//! pairs; near duplicates are found on the disk. The gates that can be passed so are those of [`crate::prepare()`], and
+//! Some dozens of bytes a pair stay in memory (hashes of ids, positives, anchors and groups), and the held-out pairs; near duplicates are found on the disk. The gates that can be passed so are those of [`crate::prepare()`], and
 //! their result is the same, pair for pair and count for count; a held-out side for which no group is left is an error here.
 
 use std::{

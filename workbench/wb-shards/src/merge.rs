@@ -86,12 +86,14 @@ impl OpenPlan {
         left.filter(|(name, _)| !kept.contains(name.as_str())).try_for_each(|(name, _)| self.own.remove(&name))
     }
 
-    /// Says what the plan has come to; the same must have been said before, if anything was.
+    /// Says what the plan has come to, and takes away what attempts that came to nothing have left. The same must have been
+    /// said before, if anything was.
     pub fn finish(&self, manifests: &[ShardManifest], files: Vec<(String, u64, String)>) -> Result<MergedRecord> {
         let record = MergedRecord { plan: self.plan.id(), parts: parts_of(manifests), files };
         let mut json = to_json(&record)?;
         json.push(b'\n');
         if self.own.create(MERGED, json)? == Created::Ours {
+            self.sweep(manifests)?;
             return Ok(record);
         }
         let bytes = self.own.get(MERGED)?.unwrap_or_default();
@@ -102,6 +104,7 @@ impl OpenPlan {
                 "take it away where shards were made again on purpose; else the build is not deterministic",
             ));
         }
+        self.sweep(manifests)?;
         Ok(record)
     }
 

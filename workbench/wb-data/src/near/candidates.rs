@@ -9,7 +9,7 @@ use std::{
 use rayon::prelude::*;
 use wb_core::{Error, Result};
 
-use super::records::BandRecord;
+use super::records::{BandRecord, Routed};
 use crate::minhash::least_estimate;
 
 /// Texts that share a key and are still compared all with all.
@@ -17,7 +17,7 @@ const FEW: usize = 32;
 
 /// Candidates among records of keys that stand nowhere else, each pair with the earlier text first and none twice, and the
 /// records of crowds. Records come in slices, with the number of the text that each slice counts from.
-pub(crate) fn candidates(slices: &[(u32, Vec<u8>)], threshold: f64) -> (Vec<[u32; 2]>, Vec<BandRecord>) {
+fn candidates(slices: &[(u32, Vec<u8>)], threshold: f64) -> (Vec<[u32; 2]>, Vec<BandRecord>) {
     let cut = least_estimate(threshold);
     let record = |slice: u32, at: u32| {
         let (base, bytes) = &slices[slice as usize];
@@ -67,8 +67,38 @@ fn crowd(shared: &[BandRecord], cut: f64, pairs: &mut Vec<[u32; 2]>) {
     }
 }
 
+/// Candidates on the disk, as ranges of keys come.
+pub(crate) struct Matcher {
+    texts: usize,
+    threshold: f64,
+    found: Routed,
+    crowds: Crowds,
+}
+
+impl Matcher {
+    /// Candidates among so many texts in all, at a threshold of Jaccard similarity; files come into a folder.
+    pub(crate) fn create(folder: &Path, texts: usize, threshold: f64) -> Result<Self> {
+        let (found, crowds) = (Routed::create(folder, "candidates")?, Crowds::create(&folder.join("crowds"))?);
+        Ok(Self { texts, threshold, found, crowds })
+    }
+
+    /// Takes ranges of keys: of each the records of every part, with the number of the part's first text.
+    pub(crate) fn push(&mut self, ranges: &[Vec<(u32, Vec<u8>)>]) -> Result<()> {
+        let matched: Vec<_> = ranges.par_iter().map(|records| candidates(records, self.threshold)).collect();
+        matched.into_iter().try_for_each(|(pairs, crowded)| {
+            self.found.write_pairs(&pairs, self.texts)?;
+            self.crowds.push(&crowded)
+        })
+    }
+
+    /// The candidates, by ranges of the earlier text, and the records of crowds.
+    pub(crate) fn finish(self) -> Result<(Routed, WholeCrowds)> {
+        Ok((self.found, self.crowds.finish()?))
+    }
+}
+
 /// Keys that many texts share, written key by key.
-pub(crate) struct Crowds {
+struct Crowds {
     path: PathBuf,
     to: BufWriter<File>,
 }
@@ -79,18 +109,18 @@ pub(crate) struct WholeCrowds {
 }
 
 impl Crowds {
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+    fn create(path: &Path) -> Result<Self> {
         let to = BufWriter::new(File::create(path).map_err(Error::io("create", path))?);
         Ok(Self { path: path.to_owned(), to })
     }
 
     /// Takes whole crowds, each in the order of its texts.
-    pub(crate) fn push(&mut self, records: &[BandRecord]) -> Result<()> {
+    fn push(&mut self, records: &[BandRecord]) -> Result<()> {
         let mut records = records.iter();
         records.try_for_each(|record| self.to.write_all(&record.bytes())).map_err(Error::io("write", &self.path))
     }
 
-    pub(crate) fn finish(mut self) -> Result<WholeCrowds> {
+    fn finish(mut self) -> Result<WholeCrowds> {
         self.to.flush().map_err(Error::io("write", &self.path))?;
         Ok(WholeCrowds { path: self.path })
     }

@@ -24,11 +24,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rayon::prelude::*;
 use wb_core::{Error, Progress, Result};
 
 pub(crate) use self::{
-    candidates::{Crowds, WholeCrowds, candidates},
+    candidates::{Matcher, WholeCrowds},
     decide::{Edges, decide},
     records::{FILES, Routed, pair_number, pairs_of},
     sketches::SketchWriter,
@@ -63,24 +62,18 @@ impl NearTexts {
         let sketched = sketches.finish()?;
         let texts = sketched.lengths.len();
         let shingles = Shingles::new(vec![ShinglesPart::of_file(&sketched.shingles, &sketched.lengths)?], threshold);
-        let mut crowds = Crowds::create(&folder.join("crowds"))?;
-        let mut found = Routed::create(&folder, "candidates")?;
+        let mut matcher = Matcher::create(&folder, texts, threshold)?;
         // As many files at a time as there are threads: each is in memory.
         for (at, some) in sketched.keys.chunks(rayon::current_num_threads()).enumerate() {
             progress(Progress::new(STAGE, at * some.len(), FILES).note("candidates"));
-            let matched = some.par_iter().map(|file| {
-                let bytes = fs::read(file).map_err(Error::io("read", file))?;
-                Ok(candidates(&[(0, bytes)], threshold))
-            });
-            for (pairs, crowded) in matched.collect::<Result<Vec<_>>>()? {
-                found.write_pairs(&pairs, texts)?;
-                crowds.push(&crowded)?;
-            }
+            let read = |file: &PathBuf| Ok(vec![(0, fs::read(file).map_err(Error::io("read", file))?)]);
+            matcher.push(&some.iter().map(read).collect::<Result<Vec<_>>>()?)?;
             some.iter().try_for_each(|file| fs::remove_file(file).map_err(Error::io("remove", file)))?;
         }
+        let (found, crowds) = matcher.finish()?;
         let mut edges = Edges::default();
         shingles.verify_all(found, &mut edges, progress)?;
-        let first = choose(&vec![true; texts], &mut edges, &crowds.finish()?, &shingles, &folder, progress)?;
+        let first = choose(&vec![true; texts], &mut edges, &crowds, &shingles, &folder, progress)?;
         fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
         Ok(first)
     }

@@ -2,46 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
 use wb_core::Result;
 
 use super::{PartShingles, shingles, sliced::SlicedFile};
-use crate::near::{Crowds, Routed, candidates, pair_number};
+use crate::near::{Matcher, pair_number};
 
 /// Candidates of some ranges of keys.
 pub struct PartMatcher {
     folder: PathBuf,
-    texts: usize,
-    threshold: f64,
-    found: Routed,
-    crowds: Crowds,
+    matcher: Matcher,
 }
 
 impl PartMatcher {
     /// Candidates among so many texts in all, at a threshold of Jaccard similarity; files come into a folder.
     pub fn create(folder: &Path, texts: u64, threshold: f64) -> Result<Self> {
-        Ok(Self {
-            texts: texts as usize,
-            threshold,
-            found: Routed::create(folder, "candidates")?,
-            crowds: Crowds::create(&folder.join("crowds"))?,
-            folder: folder.to_owned(),
-        })
+        Ok(Self { matcher: Matcher::create(folder, texts as usize, threshold)?, folder: folder.to_owned() })
     }
 
     /// Takes ranges of keys: of each the records of every part, with the number of the part's first text.
     pub fn push(&mut self, ranges: &[Vec<(u32, Vec<u8>)>]) -> Result<()> {
-        let matched: Vec<_> = ranges.par_iter().map(|records| candidates(records, self.threshold)).collect();
-        matched.into_iter().try_for_each(|(pairs, crowded)| {
-            self.found.write_pairs(&pairs, self.texts)?;
-            self.crowds.push(&crowded)
-        })
+        self.matcher.push(ranges)
     }
 
     /// Candidates, in slices by ranges of the earlier text, and the records of keys that many texts share.
     pub fn finish(self) -> Result<(SlicedFile, PathBuf)> {
-        let crowds = self.crowds.finish()?;
-        Ok((SlicedFile::of(&self.found.files()?, &self.folder.join("candidates"))?, crowds.path().to_owned()))
+        let (found, crowds) = self.matcher.finish()?;
+        Ok((SlicedFile::of(&found.files()?, &self.folder.join("candidates"))?, crowds.path().to_owned()))
     }
 }
 

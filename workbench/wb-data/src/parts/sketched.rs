@@ -82,7 +82,8 @@ pub struct PartWriter<'a> {
     pairs: PairWriter,
     sketches: Option<SketchWriter>,
     read: u64,
-    dropped: BTreeMap<&'static str, (u16, u64)>,
+    /// Pairs that were dropped for each of the account's reasons.
+    dropped: Vec<u64>,
     account: SketchedPart,
 }
 
@@ -98,7 +99,7 @@ impl<'a> PartWriter<'a> {
             pairs: PairWriter::create(&folder.join(PartFile::Pairs.as_str()))?,
             sketches: (near > 0.0).then(|| SketchWriter::create(&folder.join("sketches"), near)).transpose()?,
             read: 0,
-            dropped: BTreeMap::new(),
+            dropped: Vec::new(),
             account: SketchedPart::default(),
             folder: folder.to_owned(),
         })
@@ -136,17 +137,18 @@ impl<'a> PartWriter<'a> {
     }
 
     /// The number of a reason for which a pair is dropped.
-    fn count(&mut self, reason: &'static str, pair: &Pair) -> u16 {
-        let next = self.dropped.len() as u16;
-        let (number, count) = self.dropped.entry(reason).or_insert((next, 0));
-        *count += 1;
-        if *number == next && *count == 1 {
+    fn count(&mut self, reason: &str, pair: &Pair) -> u16 {
+        let known = self.account.reasons.iter().position(|known| known == reason);
+        let number = known.unwrap_or_else(|| {
             self.account.reasons.push(reason.to_owned());
-        }
-        if *count <= EXAMPLES {
+            self.dropped.push(0);
+            self.dropped.len() - 1
+        });
+        self.dropped[number] += 1;
+        if self.dropped[number] <= EXAMPLES {
             self.account.examples.insert(self.read, pair.anchor.clone());
         }
-        *number
+        number as u16
     }
 
     /// The account, and the files that there are.

@@ -271,9 +271,7 @@ pub(super) fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMu
         }
         files.push(to.finish()?);
     }
-    let record = plan.finish(&manifests, files)?;
-    plan.sweep(&manifests)?;
-    Ok(record)
+    Ok(plan.finish(&manifests, files)?)
 }
 
 fn account(manifest: &ShardManifest) -> Result<EncodedShard> {

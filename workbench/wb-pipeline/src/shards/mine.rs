@@ -176,7 +176,5 @@ pub(super) fn merge(
         Some(out) => atomic::folder_with(out, &mut fill)?,
         None => atomic::in_scratch(&scratch.join("merged"), &mut fill)?,
     }
-    let record = plan.finish(&manifests, files)?;
-    plan.sweep(&manifests)?;
-    Ok(record)
+    Ok(plan.finish(&manifests, files)?)
 }

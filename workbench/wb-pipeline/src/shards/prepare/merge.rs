@@ -28,17 +28,14 @@ pub(in crate::shards) fn merge(
         merge_into(&last, inside, folder, progress)?;
         files_of(folder)
     })?;
-    let record = plan.finish(&last.manifests, files)?;
-    plan.sweep(&last.manifests)?;
-    Ok(record)
+    Ok(plan.finish(&last.manifests, files)?)
 }
 
 fn merge_into(last: &DonePass, inside: &Path, folder: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()> {
     let passes = match last.plan.plan().stage.parse()? {
         ShardStage::Verify => {
             let settings: NearShards = last.plan.plan().typed_task()?;
-            let matched = settings.matched.ok_or_else(|| Error::failed("the plan names no pass of candidates"))?;
-            Some((DonePass::open(&last.plan, &settings.sketch)?, DonePass::open(&last.plan, &matched)?))
+            Some((settings.sketch(&last.plan)?, settings.matched(&last.plan)?))
         }
         _ => None,
     };

@@ -36,6 +36,19 @@ struct NearShards {
     texts: u64,
 }
 
+impl NearShards {
+    /// The pass of sketches, which a later plan speaks of.
+    fn sketch(&self, later: &OpenPlan) -> Result<DonePass> {
+        DonePass::open(later, &self.sketch)
+    }
+
+    /// The pass of candidates.
+    fn matched(&self, later: &OpenPlan) -> Result<DonePass> {
+        let matched = self.matched.as_ref().ok_or_else(|| Error::failed("the plan names no pass of candidates"))?;
+        DonePass::open(later, matched)
+    }
+}
+
 /// A pass that is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -28,7 +28,7 @@ pub(in crate::shards) fn run_match(
 ) -> Result<AttemptEnd> {
     let task: NearShards = plan.plan().typed_task()?;
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
-        let sketch = DonePass::open(plan, &task.sketch)?;
+        let sketch = task.sketch(plan)?;
         let (parts, threshold) = (sketch.sketched()?, threshold(&sketch)?);
         let mut matcher = PartMatcher::create(folder, task.texts, threshold)?;
         let (mut next, end) = (rows.start as usize, rows.end as usize);
@@ -66,9 +66,8 @@ pub(in crate::shards) fn run_verify(
 ) -> Result<AttemptEnd> {
     let task: NearShards = plan.plan().typed_task()?;
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
-        let sketch = DonePass::open(plan, &task.sketch)?;
-        let matched = task.matched.as_ref().ok_or_else(|| Error::failed("the plan names no pass of candidates"))?;
-        let matched = DonePass::open(plan, matched)?;
+        let sketch = task.sketch(plan)?;
+        let matched = task.matched(plan)?;
         progress(Progress::new("near duplicates", 0, 0).note("similarities"));
         let which = rows.start as usize..rows.end as usize;
         let mut ranges: Vec<Vec<u8>> = vec![Vec::new(); which.len()];
