@@ -4,6 +4,8 @@
 #
 #   prepare     preparation in three passes, in a folder and over a server of S3 (moto): every shard is attempted by two
 #               processes at once, half of which are killed
+#   synth       a synthesis whose questions are asked so, of a server that always says the same; what a dead attempt had of
+#               answers is not asked again
 #   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
 #               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
 #               may have been written over, and the key may be in no object
@@ -18,13 +20,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- prepare slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare synth slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -32,9 +34,9 @@ skipped() {
 }
 
 here="$(mktemp -d)"
-server=""
+server="" model=""
 ended() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ -z "$server$model" ] || kill $server $model 2>/dev/null || true
   rm -rf "$here"
 }
 trap ended EXIT
@@ -86,13 +88,17 @@ merged() {
   echo "--- $1: the bytes of one process, after $SECONDS s"
 }
 
+# A port of the loopback that nobody listens to, in $port.
+free_port() {
+  port="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+}
+
 # has_store WHO: a server of S3 whose bucket `code` keeps every version of an object.
 has_store() {
-  local port
   python="${WB_PYTHON:-$cache/peers/bin/python}"
   "$python" -c 'import moto, boto3' 2>/dev/null || { skipped "$1" "no Python with moto at $python: scripts/python.sh makes one"; return 1; }
   [ -z "$server" ] || return 0
-  port="$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')"
+  free_port
   export AWS_ENDPOINT_URL="http://127.0.0.1:$port" AWS_ACCESS_KEY_ID=AKIDEXAMPLE
   export AWS_SECRET_ACCESS_KEY=only-for-checks-s3cr3t AWS_DEFAULT_REGION=us-east-1
   "$python" -m moto.server -H 127.0.0.1 -p "$port" > moto.log 2>&1 &
@@ -132,7 +138,8 @@ print(f"{len(once)} objects, each written once, none with the key in it")
 P
 }
 
-# attempted PLAN: each shard by two processes at once, half of them killed at a random moment, until nothing is missing.
+# attempted PLAN [SECONDS]: each shard by two processes at once, half of them killed at a random moment of the first .7 s, or
+# SECONDS, until nothing is missing.
 attempted() {
   local missing shard twin children
   while missing="$("$wb" shards missing "$1")" && [ -n "$missing" ]; do
@@ -142,7 +149,7 @@ attempted() {
         attempts=$((attempts + 1))
         if [ $((RANDOM % 2)) -eq 0 ]; then
           doomed=$((doomed + 1))
-          timeout --signal=KILL "0.$((RANDOM % 7))$((RANDOM % 10))1" "$wb" shards run "$1" --shard "$shard" --scratch "$here/scratch-$twin" &
+          timeout --signal=KILL "$(awk -v at=$RANDOM -v all="${2:-0.7}" 'BEGIN { print 0.001 + all * at / 32768 }')" "$wb" shards run "$1" --shard "$shard" --scratch "$here/scratch-$twin" &
         else
           "$wb" shards run "$1" --shard "$shard" --scratch "$here/scratch-$twin" &
         fi
@@ -201,6 +208,51 @@ Y
     diff -r merged-pairs plain/pairs-*
     echo "--- prepare: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
   done
+  written_once
+}
+
+on_synth() {
+  local place plan next attempts doomed pass
+  has_store synth || return 0
+  free_port
+  python3 "$checkout/scripts/engines/language_model.py" "$port" "$here/asked.txt" 0.02 &
+  model=$!
+  mkdir -p code
+  python3 - <<'P'
+for at in range(100):
+    with open(f"code/file_{at:03}.py", "w") as out:
+        out.write(f"def total_{at}(numbers):\n    result = {at}\n    for number in numbers:\n        result += number * {at}\n    return result\n")
+P
+  cat > made.yaml <<Y
+name: made
+llm: { engine: { http: { dialect: generic } }, model: made-up, base_url: "http://127.0.0.1:$port", parallel: 2, canaries: false }
+snippets: { sources: [{ tree: { files: { path: code } } }], filters: { min_chars: 20 } }
+synth: { items: 90, candidates: 2, snippet_chars: [20, 12000], select: { parses: false, near: 0 }, judge: {}, negatives: {} }
+annotate: { keywords: 3, queries: 1 }
+Y
+  for _ in $(seq 100); do curl -s "http://127.0.0.1:$port/" > /dev/null && break || sleep 0.1; done
+  "$wb" synth made.yaml --out plain-made
+  local once="$(wc -l < asked.txt)"
+  for place in "$here/in-folder" s3://code/made; do
+    attempts=0 doomed=0 pass=0
+    : > asked.txt
+    plan="$("$wb" shards plan made.yaml --stage synth --shards 2 --work "$place" | tail -n 1)"
+    rm -rf merged-made
+    # One that dies for certain in the midst of its questions.
+    WB_KEEP_SECONDS=0.2 timeout --signal=KILL 2 "$wb" shards run "$plan" --shard 0 --scratch "$here/scratch-1" || true
+    while [ -n "$plan" ]; do
+      pass=$((pass + 1))
+      WB_KEEP_SECONDS=0.2 attempted "$plan" 4
+      "$wb" shards merge "$plan" --out merged-made > merged.txt
+      if [ -d merged-made ]; then plan=""; else plan="$(tail -n 1 merged.txt)"; fi
+    done
+    for name in pairs.jsonl provenance.jsonl annotations.jsonl card.md account.json counts.json; do
+      cmp "merged-made/$name" "plain-made/$name"
+    done
+    echo "--- synth: the bytes of one process after $pass passes in $place: $attempts attempts, $doomed of them killed unless they were quicker; $(wc -l < asked.txt) times asked, $(sort -u asked.txt | wc -l) questions of $once, after $SECONDS s"
+  done
+  cat "$here"/in-folder/synth-*/shards/*.json | grep -o '"found": [1-9][0-9]*' | sort -u > found.txt || true
+  [ -s found.txt ] || { echo "no attempt began with answers of one that was killed"; exit 1; }
   written_once
 }
 
@@ -266,7 +318,7 @@ on_ray() {
   # Counted with the process that began it; the first of each raylet stay at work until one raylet is gone.
   cat > on-raylet <<W
 #!/usr/bin/env bash
-[ "\$2" = run ] || exec "$wb" "\$@"
+case " \$* " in *" --all "*) exec "$wb" "\$@" ;; " shards run "*) ;; *) exec "$wb" "\$@" ;; esac
 echo "\$5 \$PPID" >> "$here/begun"
 while [ -e "$here/held" ]; do sleep 0.1; done
 exec "$wb" "\$@"

@@ -55,8 +55,8 @@ def main():
     except Exception as error:
         print(f"Ray does not start here: {error}", file=sys.stderr)
         sys.exit(77)
-    driver = os.path.join(os.path.dirname(__file__), "../../launchers/ray/wb_on_ray.py")
-    command = [sys.executable, driver, plan, "--wb", wb, "--scratch", str(folder / "scratch-ray")]
+    command = [wb, "shards", "run", plan, "--all", "--ray", "--python", sys.executable, "--program", wb]
+    command += ["--scratch", str(folder / "scratch-ray")]
     child = subprocess.Popen(command, env={**os.environ, "RAY_ADDRESS": cluster.address})
     # Both raylets are at the start of an attempt; the second is cut off as a machine is that loses its power.
     workers = wait_for("an attempt on each raylet", 120, lambda: len(begun(folder)) == 2 and begun(folder))
@@ -66,7 +66,7 @@ def main():
     print("a raylet is gone", flush=True)
     (folder / "held").unlink()
     code = child.wait(timeout=240)
-    print(f"the driver ended with {code}, {time.monotonic() - before:.0f} s after that")
+    print(f"it ended with {code}, {time.monotonic() - before:.0f} s after that")
     ray.shutdown()
     cluster.shutdown()
     assert code == 0, code

@@ -1,12 +1,15 @@
 //! The interface for callers: questions with a name, answered once and remembered.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Result,
     request::{Message, SamplingConfig, Usage},
 };
 
 /// One question of a recipe. Two questions with the same fields have the same key, and the same answer in the ledger.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LlmQuestion {
     /// Recipe that asks, with its version: `text2code/web_query@3f2a.../generate`.
     pub recipe: String,
@@ -63,4 +66,10 @@ pub enum Reply {
 pub trait Ask: Sync {
     /// The replies in the order of the questions. `each` is called as replies come, in any order, with the question's place.
     fn ask_all(&self, questions: &[LlmQuestion], each: &mut dyn FnMut(usize, &Reply)) -> Result<Vec<Reply>>;
+
+    /// Called when all questions of a stage have been given to [`Ask::ask_all`], before their replies are used: an error of
+    /// who could not have them all answered.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
 }

@@ -140,6 +140,17 @@ impl Client {
         self.parallel
     }
 
+    /// True where the ledger has what counts as the reply to a question.
+    pub fn knows(&self, question: &LlmQuestion) -> Result<bool> {
+        let record = self.shared.ledger.get(&keys::key(question, self.info(), self.shared.seed))?;
+        Ok(record.is_some_and(|record| self.counts(&record)))
+    }
+
+    /// True where a record is not to be followed by another one.
+    fn counts(&self, record: &LedgerRecord) -> bool {
+        self.leave_out || !record.is_open()
+    }
+
     /// The ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.shared.ledger
@@ -203,7 +214,7 @@ impl Ask for Client {
                 same.push((place, earlier));
                 continue;
             }
-            if let Some(record) = shared.ledger.get(&key)?.filter(|record| self.leave_out || !record.is_open()) {
+            if let Some(record) = shared.ledger.get(&key)?.filter(|record| self.counts(record)) {
                 let reply = reply(record, schema.as_deref())?;
                 self.reused.fetch_add(1, Ordering::Relaxed);
                 each(place, &reply);

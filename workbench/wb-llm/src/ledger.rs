@@ -190,6 +190,25 @@ impl Ledger {
         Ok(())
     }
 
+    /// Adds the records of another ledger that nobody writes, of questions that have none here, or one that may be followed by
+    /// another; how many these were. Who answered is added too, unless it stands here as it was opened.
+    pub fn take_in(&self, other: &Path) -> Result<usize> {
+        let mut taken = 0;
+        for record in records(other)? {
+            let is_new = match (&record, record.question()) {
+                (LedgerRecord::Opened(opened), _) => !self.opened.contains(opened),
+                (_, Some(question)) => self.get(&question.key)?.is_none_or(|there| there.is_open()),
+                (_, None) => false,
+            };
+            if is_new {
+                self.append(&record)?;
+                taken += usize::from(record.question().is_some());
+            }
+        }
+        self.sync()?;
+        Ok(taken)
+    }
+
     /// Flushes what was added to the disk; how many records these were.
     pub fn sync(&self) -> Result<usize> {
         let (file, n) = {

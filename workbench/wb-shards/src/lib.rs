@@ -10,6 +10,7 @@
 mod attempt;
 mod failed;
 mod input;
+mod kept;
 mod manifest;
 mod merge;
 mod number;
@@ -26,6 +27,7 @@ pub use self::{
     attempt::{AttemptEnd, ShardOutput},
     failed::FailedShard,
     input::{InputReader, PlannedInput},
+    kept::KeptParts,
     manifest::{ShardFile, ShardManifest},
     merge::{MergedFile, MergedRecord, parts_of},
     number::shard_of_environment,
@@ -38,6 +40,12 @@ pub use self::{
 /// Kind of an error that may not come again: a server that did not answer, a disk that is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TryAgain;
+
+/// An error as one after which the same attempt may succeed at another time: what was asked of others did not come.
+#[must_use]
+pub fn passing(error: Error) -> Error {
+    error.of_kind(TryAgain)
+}
 
 /// True where the same attempt may succeed at another time or on another machine.
 pub fn may_pass(error: &Error) -> bool {

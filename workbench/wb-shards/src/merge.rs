@@ -13,6 +13,7 @@ use wb_core::{Error, atomic, fingerprint::Fingerprint};
 use crate::{
     Created, Result, ShardFile, ShardManifest,
     attempt::{DATA, PROGRESS},
+    kept::KEPT,
     plan::{OpenPlan, of_json, to_json},
 };
 
@@ -82,7 +83,8 @@ impl OpenPlan {
     pub fn sweep(&self, manifests: &[ShardManifest]) -> Result<()> {
         let kept: HashSet<&str> =
             manifests.iter().flat_map(|manifest| &manifest.files).map(|file| file.object.as_str()).collect();
-        let left = self.own.list(DATA)?.into_iter().chain(self.own.list(PROGRESS)?);
+        let left = [DATA, PROGRESS, KEPT].map(|folder| self.own.list(folder));
+        let left = left.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten();
         left.filter(|(name, _)| !kept.contains(name.as_str())).try_for_each(|(name, _)| self.own.remove(&name))
     }
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use wb_core::faults;
 use wb_llm::{
     EngineInfo, Error, Usage,
-    ledger::{Ledger, LedgerRecord, records},
+    ledger::{AnswerCost, Ledger, LedgerRecord, Rejected, SERVER, records},
 };
 
 use crate::support::{answered, opened, place, question};
@@ -112,4 +112,28 @@ fn a_full_disk_is_told_and_leaves_whole_lines() {
         drop(ledger);
         assert_eq!(Ledger::open(&path).unwrap().len(), 2 + (n as usize - 1));
     }
+}
+
+#[test]
+fn another_ledger_is_taken_in_and_answers_that_are_there_stay() {
+    let (_one, one) = place();
+    let (_two, two) = place();
+    filled(&one, 5);
+    let written = filled(&two, 8);
+    let rejected = |class: &str| {
+        let question = written[3].question().unwrap().clone();
+        let (class, reason, cost) = (class.to_owned(), "none came".to_owned(), AnswerCost::default());
+        LedgerRecord::Rejected(Box::new(Rejected { question, class, reason, cost }))
+    };
+    // One that failed for want of a server makes room for the answer.
+    let (_open, open) = place();
+    let ledger = Ledger::open(&open).unwrap();
+    ledger.append(&rejected(SERVER)).unwrap();
+    ledger.sync().unwrap();
+    assert_eq!(ledger.take_in(&one).unwrap(), 5);
+    assert_eq!((ledger.take_in(&two).unwrap(), ledger.take_in(&two).unwrap()), (3, 0));
+    assert_eq!(ledger.get(&written[3].question().unwrap().key).unwrap().as_ref(), Some(&written[3]));
+    drop(ledger);
+    let ledger = Ledger::open(&open).unwrap();
+    assert_eq!((ledger.len(), ledger.take_in(&one).unwrap()), (8, 0));
 }

@@ -3,6 +3,7 @@
 
 mod canaries;
 mod client;
+mod collector;
 mod controls;
 mod damage;
 mod faults;

@@ -98,9 +98,10 @@ pub struct Experiment {
     /// `s3://BUCKET/PREFIX`. Needed by `run_on`.
     #[serde(default)]
     pub work: Option<String>,
-    /// Machines that stages are cut into shards for: pairs with `data.streaming`, and mining, its vectors and its search.
-    /// `{ local: { processes: 4 } }`, `{ slurm: { options: [--partition=gpu] } }`; null for this process. What is made
-    /// is the same, to the byte.
+    /// Machines that stages are cut into shards for: questions of `wb synth`, pairs with
+    /// `data.streaming`, and mining, its vectors and its search. `{ local: { processes: 4 } }`,
+    /// `{ slurm: { options: [--partition=gpu] } }`, `{ ray: { gpus: 1 } }`, or a name alone, such as `slurm`; null for this
+    /// process. What is made is the same, to the byte.
     #[serde(default)]
     pub run_on: Option<RunOn>,
     /// The command and the file, for messages.

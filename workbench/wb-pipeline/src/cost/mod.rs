@@ -9,6 +9,7 @@ mod probe;
 mod rate;
 mod sizes;
 mod told;
+mod volumes;
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ use self::{
     memory::{MemoryCost, Setting},
     plan::Planning,
     probe::Rates,
+    volumes::Volumes,
 };
 use super::{device, encoder, steps::PlannedTraining};
 use crate::{
@@ -52,6 +54,9 @@ pub struct ExperimentCost {
     /// Reason why there are no times.
     unmeasured: String,
     streaming: bool,
+    volumes: Option<Volumes>,
+    /// True where stages are cut for several machines.
+    in_shards: bool,
 }
 
 /// The cost in lines for people, which all begin with `cost`. Without a probe there are no times.
@@ -88,6 +93,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
         is_cpu,
         untrained: experiment.bench.contestants.contains(&ContestantName::Untrained),
     };
+    let volumes = Volumes::of(experiment, &planning);
     let memory = memory::memory(&folder, &experiment.train, setting);
     let mut cost = ExperimentCost {
         memory,
@@ -96,6 +102,8 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
         instead: None,
         unmeasured: "--no-probe".to_owned(),
         streaming: experiment.data()?.streaming,
+        volumes,
+        in_shards: experiment.run_on.is_some(),
     };
     if let Some((device, instead)) = opened {
         cost.instead = instead;

@@ -9,10 +9,13 @@ use super::{
     memory::MemoryCost,
     probe::Rates,
     sizes::PairCounts,
+    volumes,
 };
 
 /// Beginning of each line.
 const HEAD: &str = "cost      ";
+/// Seconds from which on it is told what several machines would make of it.
+const LONG: f64 = 3600.0;
 /// The hint for who has a day or more to wait.
 const GPU: &str = "a GPU build: cargo install --path workbench/wb --features cuda";
 
@@ -32,6 +35,10 @@ pub fn lines(cost: &ExperimentCost) -> Vec<String> {
     let first = stages.len().saturating_sub(cost.planning.work.benches.len());
     let bench = |at: usize| at.checked_sub(first).and_then(|at| cost.planning.work.benches.get(at));
     lines.extend(stages.iter().enumerate().map(|(at, stage)| line(&stage.name, &of_stage(stage, bench(at), cost))));
+    if cost.in_shards || estimate::total(&stages) > LONG {
+        lines.extend(cost.volumes.as_ref().map(|volumes| line("volumes", &volumes.told())));
+        lines.extend(volumes::machines(&stages, cost.streaming).map(|told| line("machines", &told)));
+    }
     lines.push(line("in all", &in_all(&stages, rates, cost.by_tokens())));
     lines
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here has a clock or a terminal: both the time and the size are told.
 
+mod drawn;
 mod lines;
 mod losses;
 mod pace;
@@ -10,5 +11,6 @@ mod stage;
 mod text;
 mod watch;
 
+pub use drawn::{Drawn, Steady};
 pub use text::width;
 pub use watch::StageWatch;

@@ -5,7 +5,9 @@ mod inputs;
 mod launchers;
 mod mine;
 mod on;
+mod passes;
 mod prepare;
+mod synth;
 mod told;
 
 use std::{
@@ -20,13 +22,19 @@ use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild, Store, shard_o
 use self::told::ranges;
 pub use self::{
     encode::EncodePlan,
-    launchers::{LocalProcesses, RunOn, SlurmArrays},
+    launchers::{LocalProcesses, RayTasks, RunOn, SlurmArrays},
     mine::MinePlan,
     on::{encode_texts, mined, prepared},
-    prepare::{PreparePlan, next_pass},
+    prepare::PreparePlan,
+    synth::{SynthPlan, synthesized},
     told::{print_end, print_merged, print_missing, print_next, print_plan, print_status},
 };
-use crate::{config::Experiment, data, interrupt::is_stopped, manifest, output};
+use crate::{
+    config::Experiment,
+    data,
+    interrupt::{Interrupt, is_stopped},
+    manifest, output,
+};
 
 /// Most shards of a plan that says no number.
 const MOST: u64 = 1000;
@@ -49,6 +57,10 @@ pub enum ShardStage {
     Match,
     /// Near duplicates among candidates.
     Verify,
+    /// Questions of a synthesis to a language model.
+    Synth,
+    /// Those of its annotations alone.
+    Annotate,
 }
 
 impl ShardStage {
@@ -60,13 +72,15 @@ impl ShardStage {
             Self::Prepare => "prepare",
             Self::Match => "prepare-match",
             Self::Verify => "prepare-verify",
+            Self::Synth => "synth",
+            Self::Annotate => "annotate",
         }
     }
 }
 
 impl ShardStage {
     /// Stages that a person plans; the others are passes that follow.
-    const PLANNED: [Self; 3] = [Self::Encode, Self::Mine, Self::Prepare];
+    const PLANNED: [Self; 5] = [Self::Encode, Self::Mine, Self::Prepare, Self::Synth, Self::Annotate];
 
     /// A stage that a person plans, by its name.
     ///
@@ -84,9 +98,8 @@ impl FromStr for ShardStage {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let all = [Self::Encode, Self::Mine, Self::Prepare, Self::Match, Self::Verify];
-        all.into_iter()
-            .find(|stage| stage.as_str() == name)
+        let mut all = Self::PLANNED.into_iter().chain([Self::Match, Self::Verify]);
+        all.find(|stage| stage.as_str() == name)
             .ok_or_else(|| Error::unknown("stage", name).with_hint("the plan is one of another version of wb"))
     }
 }
@@ -114,8 +127,8 @@ impl ShardSize {
     }
 }
 
-/// Plans a stage of an experiment: preparation of its sources, or, once pairs are prepared, mining or vectors of their texts,
-/// which `texts` says more of; sizes of shards are its.
+/// Plans a stage of an experiment: questions to its model, preparation of its sources, or, once pairs are prepared, mining or
+/// vectors of their texts, which `texts` says more of; sizes of shards are its.
 ///
 /// # Errors
 ///
@@ -133,10 +146,26 @@ pub fn plan(
         let fingerprint = data::fingerprint(experiment, true)?.context("the pairs have no fingerprint")?;
         return PreparePlan { experiment, fingerprint: &fingerprint, size }.write(work, progress);
     }
+    if stage.asks() {
+        let folder = crate::synth::folder(&experiment.name);
+        let known = folder.join(crate::synth::LEDGER);
+        let planned = SynthPlan { experiment, stage, known: &known, size }.write(work, progress)?;
+        return planned.ok_or_else(|| {
+            let what = format!("every question is answered in {}", known.display());
+            Error::failed(what).with_hint(format!("wb synth {}", experiment.read_by.file.display())).into()
+        });
+    }
     let pairs = data::data(experiment, datasets, progress)?.folder.join("train.parquet");
     match stage {
         ShardStage::Mine => MinePlan { experiment, pairs: &pairs, size }.write(work, progress),
         _ => texts.of_pairs(&pairs, experiment).write(work, progress),
+    }
+}
+
+impl ShardStage {
+    /// True where a language model is asked.
+    pub fn asks(self) -> bool {
+        matches!(self, Self::Synth | Self::Annotate)
     }
 }
 
@@ -151,9 +180,15 @@ fn this_build(device: &str) -> PlannedBuild {
 ///
 /// If this is not the build of the plan, an input is not the one that was planned, or the work fails; [`may_pass`] tells
 /// errors after which another attempt may succeed.
-pub fn run(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<AttemptEnd> {
+pub fn run(
+    plan: &OpenPlan,
+    shard: u32,
+    scratch: &Path,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<AttemptEnd> {
     plan.plan().range(shard)?;
-    let end = attempt(plan, shard, scratch, progress);
+    let end = attempt(plan, shard, scratch, interrupt, progress);
     if let Err(error) = &end
         && !may_pass(error)
         && !is_stopped(error)
@@ -164,7 +199,13 @@ pub fn run(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut
     end
 }
 
-fn attempt(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<AttemptEnd> {
+fn attempt(
+    plan: &OpenPlan,
+    shard: u32,
+    scratch: &Path,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<AttemptEnd> {
     let planned = plan.plan();
     planned.check_build(&this_build(&planned.build.device))?;
     match planned.stage.parse()? {
@@ -173,6 +214,7 @@ fn attempt(plan: &OpenPlan, shard: u32, scratch: &Path, progress: &mut dyn FnMut
         ShardStage::Prepare => prepare::run_sketch(plan, shard, scratch, progress),
         ShardStage::Match => prepare::run_match(plan, shard, scratch, progress),
         ShardStage::Verify => prepare::run_verify(plan, shard, scratch, progress),
+        ShardStage::Synth | ShardStage::Annotate => synth::run(plan, shard, scratch, interrupt, progress),
     }
 }
 
@@ -192,6 +234,20 @@ pub fn merge(
         ShardStage::Encode => encode::merge(plan, out, progress),
         ShardStage::Mine => mine::merge(plan, out, scratch, progress),
         ShardStage::Prepare | ShardStage::Match | ShardStage::Verify => prepare::merge(plan, out, scratch, progress),
+        ShardStage::Synth | ShardStage::Annotate => synth::merge(plan, out, scratch, progress),
+    }
+}
+
+/// The plan of the pass that comes after one whose shards are all done; none after the last.
+///
+/// # Errors
+///
+/// If a shard is missing or damaged.
+pub fn next_pass(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Option<OpenPlan>> {
+    match plan.plan().stage.parse()? {
+        ShardStage::Synth | ShardStage::Annotate => synth::next_pass(plan, scratch, progress),
+        ShardStage::Encode | ShardStage::Mine => Ok(None),
+        stage @ (ShardStage::Prepare | ShardStage::Match | ShardStage::Verify) => prepare::next_pass(plan, stage),
     }
 }
 
@@ -208,7 +264,7 @@ pub fn run_all(
 ) -> Result<OpenPlan> {
     loop {
         run_on.run(&plan, scratch, progress)?;
-        let Some(next) = next_pass(&plan)? else { return Ok(plan) };
+        let Some(next) = next_pass(&plan, scratch, progress)? else { return Ok(plan) };
         output::note(format!("{} in {} shards: {}", next.plan().stage, next.plan().shards(), next.place()));
         plan = next;
     }

@@ -94,12 +94,17 @@ pub fn mined(
 }
 
 /// Has a plan worked at until nothing is missing, with its further passes; gives the last one.
-fn work_at(plan: OpenPlan, run_on: &RunOn, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<OpenPlan> {
+pub(super) fn work_at(
+    plan: OpenPlan,
+    run_on: &RunOn,
+    scratch: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<OpenPlan> {
     output::note(format!("{} in {} shards: {}", plan.plan().stage, plan.plan().shards(), plan.place()));
     run_all(plan, run_on, scratch, progress)
 }
 
-fn store(experiment: &Experiment) -> Result<Store> {
+pub(super) fn store(experiment: &Experiment) -> Result<Store> {
     let work = experiment.work.as_deref().context("`run_on` has no `work`")?;
     Ok(Store::open(work)?)
 }

@@ -42,6 +42,7 @@ fn unit(stage: &str) -> &'static str {
     match stage.parse() {
         Ok(ShardStage::Prepare) => "part",
         Ok(ShardStage::Match | ShardStage::Verify) => "range",
+        Ok(ShardStage::Synth | ShardStage::Annotate) => "question",
         _ => "row",
     }
 }

@@ -32,6 +32,8 @@ use crate::{config::Experiment, manifest, model_file, output};
 pub const PAIRS: &str = "pairs.jsonl";
 /// The file of annotations.
 pub const ANNOTATIONS: &str = "annotations.jsonl";
+/// The file that says what made a folder; written last.
+pub const RECORD: &str = "synthesis.json";
 /// The file of answers.
 pub const LEDGER: &str = "ledger.jsonl";
 
@@ -221,7 +223,7 @@ fn write(
 ) -> Result<()> {
     let text = |name: &str, text: &str| atomic::write(&out.join(name), text.as_bytes());
     // Gone first: while the other files change, nothing says that they belong together.
-    let record = out.join("synthesis.json");
+    let record = out.join(RECORD);
     if record.exists() {
         atomic::remove_file(&record)?;
     }

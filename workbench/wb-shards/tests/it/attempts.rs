@@ -225,3 +225,28 @@ fn scratch_of_the_dead_does_not_disturb() {
     work(&plan, 0, &scratch);
     assert!(plan.missing().unwrap().is_empty());
 }
+
+#[test]
+fn parts_that_attempts_keep_are_there_for_the_next_one_and_gone_after_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let plan = OpenPlan::write(&store, plan(&store, 2)).unwrap();
+    let parts = |shard: u32| {
+        let mut parts = plan.kept(shard).read().unwrap();
+        parts.sort();
+        parts
+    };
+    assert_eq!(parts(0), Vec::<Vec<u8>>::new());
+    let (mut first, mut twin) = (plan.kept(0), plan.kept(0));
+    for (attempt, text) in [(&mut first, "a"), (&mut twin, "b")] {
+        attempt.add(text.into()).unwrap();
+        attempt.add(text.repeat(2).into()).unwrap();
+    }
+    plan.kept(1).add("c".into()).unwrap();
+    assert_eq!(parts(0), ["a", "aa", "b", "bb"].map(|text| text.as_bytes().to_vec()));
+    assert_eq!(parts(1), [b"c"]);
+    let scratch = folder.path().join("scratch");
+    (0..2).for_each(|shard| drop(work(&plan, shard, &scratch)));
+    let (_, _) = merged(&plan, &folder.path().join("out"));
+    assert!(parts(0).is_empty() && parts(1).is_empty());
+}

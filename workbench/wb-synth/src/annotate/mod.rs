@@ -10,17 +10,22 @@ mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress, Seed, fingerprint::Fingerprint, records::annotation::Annotation};
-use wb_llm::{Answer, Ask, Reply, SamplingConfig, neutral::BREAK};
+use wb_llm::{Answer, Ask, LlmQuestion, Reply, SamplingConfig, neutral::BREAK};
 
 pub use embed::{EmbedText, EmbedTexts};
 pub use estimate::{AnnotateEstimate, estimate};
 pub use prompt::{FencedQuestion, question, recipe, schema};
 pub use record::{AnnotationPairs, AnnotationRecord};
 
-use crate::{Snippet, SynthesisAccount, chain::reason, provenance};
+use crate::{
+    Snippet, SynthesisAccount,
+    chain::{PORTION, reason},
+    provenance,
+};
 
 /// The stage of the question in provenance.
 const STAGE: &str = "annotate";
@@ -99,39 +104,52 @@ pub fn annotate(
     seed: Seed,
     progress: &mut dyn FnMut(Progress),
 ) -> wb_llm::Result<AnnotatedSnippets> {
-    let asked: Vec<FencedQuestion> = snippets.iter().map(|snippet| question(config, snippet, seed)).collect();
-    let questions: Vec<_> = asked.iter().map(|asked| asked.question.clone()).collect();
-    let mut done = 0;
-    let replies = ask.ask_all(&questions, &mut |_, _| {
-        done += 1;
-        progress(Progress::new("annotating", done, questions.len()));
-    })?;
-    let mut annotated = AnnotatedSnippets::default();
-    for (reply, asked) in replies.iter().zip(&asked) {
-        annotated.account.add(&asked.question, reply);
-        let prompt_hash = Fingerprint::of_json(&asked.question.messages).to_string();
+    let (mut annotated, mut done) = (AnnotatedSnippets::default(), 0);
+    for (at, portion) in snippets.chunks(PORTION).enumerate() {
+        let asked = portion.par_iter().map(|snippet| question(config, snippet, seed));
+        let (questions, nonces): (Vec<_>, Vec<_>) = asked.map(|asked| (asked.question, asked.nonce)).unzip();
+        let replies = ask.ask_all(&questions, &mut |_, _| {
+            done += 1;
+            progress(Progress::new("annotating", done, snippets.len()));
+        })?;
+        for ((reply, question), nonce) in replies.iter().zip(&questions).zip(&nonces) {
+            annotated.add(config, reply, question, nonce);
+        }
+        annotated.fill(at * PORTION + portion.len());
+    }
+    ask.settle()?;
+    Ok(annotated)
+}
+
+impl AnnotatedSnippets {
+    /// Leaves the snippets up to one without an annotation, where an [`Ask`] gave fewer replies than it was asked questions.
+    fn fill(&mut self, end: usize) {
+        let missing = end.saturating_sub(self.annotations.len());
+        if missing > 0 {
+            *self.rejected.entry("no reply".into()).or_default() += missing as u64;
+            self.annotations.resize(end, None);
+            self.asked.resize(end, None);
+            self.prompt_hashes.resize(end, None);
+        }
+    }
+
+    /// Takes the reply for the next snippet in.
+    fn add(&mut self, config: &AnnotateConfig, reply: &Reply, question: &LlmQuestion, nonce: &str) {
+        self.account.add(question, reply);
+        let prompt_hash = Fingerprint::of_json(&question.messages).to_string();
         let read = match reply {
-            Reply::Answered(answer) => accept(config, answer, &asked.nonce)
+            Reply::Answered(answer) => accept(config, answer, nonce)
                 .map(|annotation| (annotation, provenance::AskedQuestion::of(STAGE, answer))),
             Reply::Rejected(rejection) => Err(reason(&rejection.reason)),
         };
         if let Err(reason) = &read {
-            *annotated.rejected.entry(reason.clone()).or_default() += 1;
+            *self.rejected.entry(reason.clone()).or_default() += 1;
         }
         let (annotation, asked) = read.ok().unzip();
-        annotated.prompt_hashes.push(annotation.is_some().then_some(prompt_hash));
-        annotated.annotations.push(annotation);
-        annotated.asked.push(asked);
+        self.prompt_hashes.push(annotation.is_some().then_some(prompt_hash));
+        self.annotations.push(annotation);
+        self.asked.push(asked);
     }
-    // An `Ask` that gives fewer replies than it was asked questions leaves the rest without one.
-    let missing = snippets.len().saturating_sub(annotated.annotations.len());
-    if missing > 0 {
-        *annotated.rejected.entry("no reply".into()).or_default() += missing as u64;
-        annotated.annotations.resize(snippets.len(), None);
-        annotated.asked.resize(snippets.len(), None);
-        annotated.prompt_hashes.resize(snippets.len(), None);
-    }
-    Ok(annotated)
 }
 
 /// An answer as an annotation: white space folded, keywords and queries once each, no more of them than asked for.

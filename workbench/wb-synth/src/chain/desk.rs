@@ -8,7 +8,7 @@ use super::AskedModel;
 use crate::{Result, SynthesisAccount};
 
 /// Questions that are held at once: enough that the end of a portion, where slots fall idle, does not count.
-const PORTION: usize = 2048;
+pub(crate) const PORTION: usize = 2048;
 
 /// Asks, adds up, and tells how far it is.
 pub(crate) struct Desk<'a> {
@@ -49,6 +49,7 @@ impl<'a> Desk<'a> {
             }
             replies.extend(portion);
         }
+        self.model.ask.settle()?;
         Ok(replies)
     }
 }

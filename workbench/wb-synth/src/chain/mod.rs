@@ -26,7 +26,7 @@ pub use assign::{Assigned, Item, assign};
 pub use judge::label;
 pub use split::cut;
 
-pub(crate) use desk::{Desk, reason};
+pub(crate) use desk::{Desk, PORTION, reason};
 pub(crate) use gates::drop_one;
 
 use crate::{

@@ -28,7 +28,7 @@ pub struct PlanArguments {
     #[command(flatten)]
     pub given: Given,
     /// The stage: prepare (pairs of a YAML's files), encode (vectors of texts), mine (hard negatives by the vectors that
-    /// negatives.vectors names).
+    /// negatives.vectors names), synth (the questions of `wb synth` to a model), annotate (those of its annotations).
     #[arg(long, value_parser = stage)]
     pub stage: ShardStage,
     /// The shared place: a folder that all machines see, or s3://BUCKET/PREFIX.
@@ -82,7 +82,7 @@ pub struct RunShards {
     #[arg(long, value_name = "I")]
     pub shard: Option<u32>,
     /// Works at all that is missing until nothing is, with the passes that follow, at most three times at each: on this
-    /// machine, or by --slurm.
+    /// machine, or by --slurm or --ray.
     #[arg(long, conflicts_with = "shard")]
     pub all: bool,
     /// Processes at a time, on this machine.
@@ -91,14 +91,20 @@ pub struct RunShards {
     /// Submits arrays of Slurm and watches them; what is missing after them is submitted again.
     #[arg(long, requires = "all", conflicts_with = "processes")]
     pub slurm: bool,
+    /// Has a Ray cluster start the attempts, the one of this machine or of RAY_ADDRESS.
+    #[arg(long, requires = "all", conflicts_with_all = ["processes", "slurm"])]
+    pub ray: bool,
+    /// The Python that has Ray.
+    #[arg(long, value_name = "FILE", default_value = "python3", requires = "ray")]
+    pub python: PathBuf,
     /// Tasks of Slurm at a time.
     #[arg(long, value_name = "N", requires = "slurm")]
     pub at_once: Option<u32>,
     /// An option for sbatch, such as --option=--partition=gpu; may be given several times.
     #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true)]
     pub option: Vec<String>,
-    /// The program on the nodes of Slurm [default: this one, at its place here]
-    #[arg(long, value_name = "FILE", requires = "slurm")]
+    /// The program on the nodes of Slurm or Ray [default: this one, at its place here]
+    #[arg(long, value_name = "FILE", requires = "all")]
     pub program: Option<PathBuf>,
     /// Forgets what was made of the shard before, and makes it again.
     #[arg(long, conflicts_with = "all")]

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use wb_core::Error;
 use wb_pipeline::{
-    shards::{self, EncodePlan, LocalProcesses, RunOn, ShardSize, ShardStage, SlurmArrays},
+    interrupt::Interrupt,
+    shards::{self, EncodePlan, LocalProcesses, RayTasks, RunOn, ShardSize, ShardStage, SlurmArrays},
     typed::file_and_values,
 };
 use wb_shards::{OpenPlan, Store};
@@ -17,11 +18,11 @@ use crate::{
 
 /// `wb shards`
 pub fn shards(command: ShardsCommand) -> Result<End> {
-    interrupt::listen()?;
+    let interrupt = interrupt::listen()?;
     let is_attempt = matches!(command, ShardsCommand::Run(_));
     let done = match command {
         ShardsCommand::Plan(arguments) => plan(*arguments),
-        ShardsCommand::Run(arguments) => run(arguments),
+        ShardsCommand::Run(arguments) => run(arguments, &interrupt),
         ShardsCommand::Status(arguments) => OpenPlan::open(&arguments.plan)?
             .status()
             .map_err(Into::into)
@@ -63,8 +64,10 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
     let plan = if let Some(config) = config {
         let typed = args::ExperimentArguments { config, overrides, device: given.device, places: given.places };
         let experiment = experiment::load("wb shards plan", &typed)?;
-        experiment.data()?;
-        experiment::prepare(&experiment, &typed, &["data.", "negatives."])?;
+        if !stage.asks() {
+            experiment.data()?;
+            experiment::prepare(&experiment, &typed, &["data.", "negatives."])?;
+        }
         let datasets = &typed.places.datasets;
         shards::plan(stage, &experiment, of_texts, datasets, &work, &mut |p| bars.report(p))?
     } else if stage == ShardStage::Encode && !of_texts.table.as_os_str().is_empty() {
@@ -78,19 +81,24 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
     Ok(())
 }
 
-fn run(arguments: args::RunShards) -> Result<()> {
+fn run(arguments: args::RunShards, interrupt: &Interrupt) -> Result<()> {
     let plan = OpenPlan::open(&arguments.plan)?;
     let scratch = shards::scratch(arguments.scratch)?;
     let mut bars = Bars::new();
     if arguments.all {
-        let launcher = match arguments.slurm {
-            true => RunOn::Slurm(SlurmArrays {
+        let launcher = match (arguments.slurm, arguments.ray) {
+            (true, _) => RunOn::Slurm(SlurmArrays {
                 at_once: arguments.at_once,
                 options: arguments.option,
                 program: arguments.program,
                 shards: None,
             }),
-            false => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
+            (_, true) => {
+                let address = std::env::var("RAY_ADDRESS").unwrap_or_else(|_| "auto".to_owned());
+                let (python, program) = (arguments.python, arguments.program);
+                RunOn::Ray(RayTasks { address, python, program, ..RayTasks::default() })
+            }
+            _ => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
         };
         let plan = shards::run_all(plan, &launcher, &scratch, &mut |p| bars.report(p))?;
         bars.finish();
@@ -101,7 +109,7 @@ fn run(arguments: args::RunShards) -> Result<()> {
     if arguments.anew && plan.forget(shard)? {
         output::note(format!("forgot what was made of shard {shard}"));
     }
-    let end = shards::run(&plan, shard, &scratch, &mut |p| bars.report(p))?;
+    let end = shards::run(&plan, shard, &scratch, interrupt, &mut |p| bars.report(p))?;
     bars.finish();
     shards::print_end(shard, &end);
     Ok(())
@@ -117,12 +125,13 @@ fn missing(arguments: &args::MissingShards) -> Result<()> {
 
 fn merge(arguments: &args::MergeShards) -> Result<()> {
     let plan = OpenPlan::open(&arguments.plan)?;
-    if let Some(next) = shards::next_pass(&plan)? {
+    let mut bars = Bars::new();
+    let scratch = shards::scratch(arguments.scratch.clone())?;
+    if let Some(next) = shards::next_pass(&plan, &scratch, &mut |p| bars.report(p))? {
+        bars.finish();
         shards::print_next(&next);
         return Ok(());
     }
-    let mut bars = Bars::new();
-    let scratch = shards::scratch(arguments.scratch.clone())?;
     let record = shards::merge(&plan, arguments.out.as_deref(), &scratch, &mut |p| bars.report(p))?;
     bars.finish();
     shards::print_merged(&record, arguments.out.as_deref());

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use wb_pipeline::{
-    environment,
+    environment, shards,
     synth::{self, ANNOTATIONS, PAIRS},
 };
 
@@ -41,7 +41,13 @@ fn make(arguments: &args::Synth) -> Result<()> {
         bail!("--dry-run measures what a language model takes, and {} asks none", given.config.display());
     }
     // Before the snippets are read: that may take minutes, and a model that is not there is known at once.
-    let client = interrupt.while_asking(|stop| synth::open(&file, &out, given.replay.as_deref(), stop))?;
+    let replay = match (&given.replay, &file.run_on) {
+        (None, Some(run_on)) if asks && !arguments.dry_run => {
+            Some(shards::synthesized(&file, run_on, &out, &mut progress)?)
+        }
+        (replay, _) => replay.clone(),
+    };
+    let client = interrupt.while_asking(|stop| synth::open(&file, &out, replay.as_deref(), stop))?;
     let snippets = synth::read(&file, &mut progress)?;
     if let (true, Some(client)) = (arguments.dry_run, &client) {
         let estimates = interrupt.while_asking(|_| synth::estimates(&file, client, &snippets, &mut progress))?;

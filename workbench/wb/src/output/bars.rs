@@ -12,11 +12,11 @@ use std::{
 };
 
 use wb_core::Progress;
-use wb_pipeline::progress::StageWatch;
+use wb_pipeline::progress::{Drawn, StageWatch, Steady};
 
 use super::{
     note,
-    terminal::{Drawn, Steady, can_be_drawn_on, size},
+    terminal::{can_be_drawn_on, size},
 };
 
 /// Time between plain lines, unless `WB_PROGRESS_SECONDS` says otherwise.

@@ -86,6 +86,58 @@ fn a_model_writes_pairs_of_four_kinds_that_a_replay_gives_again() {
 }
 
 #[test]
+fn a_synthesis_in_any_number_of_shards_is_that_of_one_process() {
+    let (sandbox, server) = asking(Duration::ZERO);
+    let url = &server.url;
+    let more = ["synth.judge={}", "synth.negatives={}", "annotate={keywords: 3, queries: 1}", "rules={min_chars: 20}"];
+    let of = |head: &[&str], tail: &[&str]| sandbox.wb(&[head, &["made.yaml", url], &more, tail].concat());
+    has(&of(&["synth"], &["--out", "here"]), &["exit 0"]);
+    let asked = || server.asked.lock().unwrap().len();
+    let once = asked();
+    for shards in ["1", "4", "7"] {
+        let block = of(&["shards", "plan"], &["--stage", "synth", "--work", "work", "--shards", shards]);
+        let last = |told: &str| told.lines().last().unwrap().trim_start_matches("out: ").to_owned();
+        let (mut plan, mut passes) = (last(&block), 1);
+        let merged = loop {
+            let scratch = ["--scratch", "scratch"];
+            for shard in sandbox.succeeds(&["shards", "missing", &plan]).0.lines().rev() {
+                sandbox.succeeds(&[&["shards", "run", &plan, "--shard", shard], &scratch[..]].concat());
+            }
+            let (merged, _) = sandbox.succeeds(&[&["shards", "merge", &plan, "--out", shards], &scratch[..]].concat());
+            if !merged.contains("further pass") {
+                break merged;
+            }
+            (plan, passes) = (last(&merged), passes + 1);
+        };
+        has(&merged, &["pairs.jsonl: ", "provenance.jsonl: "]);
+        assert!(
+            passes >= 3 && files(&sandbox, shards) == files(&sandbox, "here"),
+            "{passes} passes of {shards} shards"
+        );
+    }
+    // Every question once for each number of shards: the plans have other names, and know nothing of each other.
+    assert_eq!(asked(), 4 * once);
+    let there = ["work=elsewhere", "run_on={local: {processes: 2, shards: 3}}", "--out", "there"];
+    has(&of(&["synth"], &there), &["exit 0", "synth in 3 shards: "]);
+    assert!(asked() == 5 * once && files(&sandbox, "there") == files(&sandbox, "here"));
+    // What is in the folder's ledger is known.
+    has(&of(&["synth"], &[&there[..], &["synth.items=30"]].concat()), &["exit 0", "synth in 3 shards: "]);
+    has(&of(&["synth"], &["--out", "more", "synth.items=30"]), &["exit 0"]);
+    assert!(asked() < 7 * once && files(&sandbox, "there") == files(&sandbox, "more"));
+
+    has(
+        &of(&["shards", "plan"], &["--stage", "annotate", "--work", "work"]),
+        &["annotate of ", " questions in 1 shard "],
+    );
+    let plan = ["--stage", "synth", "--work", "work"];
+    has(&of(&["shards", "plan"], &[&plan[..], &["llm.engine=replay"]].concat()), &["llm.engine: got replay"]);
+    has(
+        &of(&["shards", "plan"], &[&plan[..], &["synth=null", "annotate=null"]].concat()),
+        &["asks a language model nothing"],
+    );
+}
+
+#[test]
 fn a_server_that_fails_at_some_questions_ends_the_run_aloud_and_its_data_set_is_whole_once_it_is_mended() {
     let (sandbox, server) = asking(Duration::ZERO);
     let quick = ["synth", "made.yaml", &server.url, "llm.retries.tries=2", "llm.retries.first_wait_s=0.01"];

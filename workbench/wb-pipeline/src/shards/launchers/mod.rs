@@ -1,6 +1,8 @@
-//! Starters of attempts: processes of this machine, or arrays of Slurm. Rounds over what is missing, until nothing is.
+//! Starters of attempts: processes of this machine, arrays of Slurm, or tasks of Ray. Rounds over what is missing, until nothing is.
 
 mod local;
+mod named;
+mod ray;
 mod slurm;
 
 use std::path::Path;
@@ -11,20 +13,22 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
 use wb_shards::OpenPlan;
 
-pub use self::slurm::SlurmArrays;
+pub use self::{ray::RayTasks, slurm::SlurmArrays};
 use super::ShardSize;
 
 /// Rounds over what is missing, after which it is given up.
 const ROUNDS: usize = 3;
 
 /// Starter of attempts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOn {
     /// Processes of this machine.
     Local(LocalProcesses),
     /// Job arrays of Slurm, on whose login node `wb` runs.
     Slurm(SlurmArrays),
+    /// Tasks of a Ray cluster.
+    Ray(RayTasks),
 }
 
 /// Processes of this machine.
@@ -49,7 +53,15 @@ impl RunOn {
         let (name, numbers) = match self {
             Self::Local(local) => ("local", [("processes", Some(local.processes as u64)), ("shards", local.shards)]),
             Self::Slurm(slurm) => ("slurm", [("at_once", slurm.at_once.map(u64::from)), ("shards", slurm.shards)]),
+            Self::Ray(ray) => ("ray", [("shards", ray.shards), ("shards", None)]),
         };
+        if let Self::Ray(RayTasks { cpus, gpus, .. }) = self {
+            let amounts = [("cpus", *cpus), ("gpus", *gpus)];
+            if let Some((what, amount)) = amounts.iter().find(|(_, amount)| !amount.is_finite() || *amount < 0.0) {
+                let message = format!("got {amount}, expected 0 or more");
+                return Err(Error::value(format!("{key}.ray.{what}"), message));
+            }
+        }
         match numbers.iter().find(|(_, number)| *number == Some(0)) {
             Some((what, _)) => Err(Error::value(format!("{key}.{name}.{what}"), "got 0, expected 1 or more")),
             None => Ok(()),
@@ -58,7 +70,9 @@ impl RunOn {
 
     /// Size of the shards that a stage is cut into.
     pub fn size(&self) -> ShardSize {
-        let (Self::Local(LocalProcesses { shards, .. }) | Self::Slurm(SlurmArrays { shards, .. })) = self;
+        let (Self::Local(LocalProcesses { shards, .. })
+        | Self::Slurm(SlurmArrays { shards, .. })
+        | Self::Ray(RayTasks { shards, .. })) = self;
         shards.map_or(ShardSize::Usual, ShardSize::Shards)
     }
 
@@ -82,6 +96,7 @@ impl RunOn {
             tell("")?;
             match self {
                 Self::Local(local) => local::work(plan, missing, local.processes, scratch, &mut tell)?,
+                Self::Ray(tasks) => tasks.work(plan, scratch, &mut tell)?,
                 Self::Slurm(arrays) => arrays.work(plan, &missing, scratch, &mut tell)?,
             }
             if let Some(failed) = plan.failures()?.into_iter().next() {

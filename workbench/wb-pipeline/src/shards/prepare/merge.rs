@@ -7,10 +7,11 @@ use wb_core::{Error, Progress, atomic};
 use wb_data::parts::{NearFiles, PartFile, SketchedFiles, merge_parts};
 use wb_shards::{MergedRecord, OpenPlan};
 
-use super::{DonePass, NearShards, near, sketch::SketchShards};
+use super::{NearShards, near, sketch::SketchShards, sketched};
 use crate::shards::{
     ShardStage,
     inputs::{files_of, refuse_there},
+    passes::DonePass,
 };
 
 /// Decides what is left, and writes the pairs.
@@ -43,7 +44,7 @@ fn merge_into(last: &DonePass, inside: &Path, folder: &Path, progress: &mut dyn 
     let found = passes.as_ref().map(|(sketch, matched)| near_files(sketch, matched, last, inside)).transpose()?;
     let task: SketchShards = sketch.plan.plan().typed_task()?;
     let (all, told) = (sketch.manifests.len(), RefCell::new(progress));
-    let mut accounts = sketch.sketched()?.into_iter();
+    let mut accounts = sketched(sketch)?.into_iter();
     let mut parts = sketch.manifests.iter().filter_map(|manifest| {
         let account = accounts.next()?;
         let fetched = |file: PartFile| -> wb_core::Result<_> {

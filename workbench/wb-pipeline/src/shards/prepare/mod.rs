@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wb_core::Error;
 use wb_data::parts::{RANGES, SketchedPart};
-use wb_shards::{OpenPlan, ShardManifest, ShardPlan, parts_of};
+use wb_shards::{OpenPlan, ShardManifest, ShardPlan};
 
 pub use self::sketch::PreparePlan;
 use self::sketch::SketchShards;
@@ -19,7 +19,11 @@ pub(super) use self::{
     near::{run_match, run_verify},
     sketch::run_sketch,
 };
-use super::{MOST, ShardStage, this_build};
+use super::{
+    MOST, ShardStage,
+    passes::{DonePass, EarlierPass},
+    this_build,
+};
 
 /// Texts for which there is a shard of the passes that look for near duplicates, where nothing else is said.
 const TEXTS: u64 = 1 << 18;
@@ -49,67 +53,25 @@ impl NearShards {
     }
 }
 
-/// A pass that is done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EarlierPass {
-    /// The plan's name.
-    plan: String,
-    /// Fingerprint of what its shards have made.
-    parts: String,
-}
-
-/// A pass that is done, opened.
-struct DonePass {
-    plan: OpenPlan,
-    manifests: Vec<ShardManifest>,
-}
-
-impl DonePass {
-    /// A plan whose shards are all done.
-    fn of(plan: OpenPlan) -> Result<Self> {
-        Ok(Self { manifests: plan.all_manifests()?, plan })
-    }
-
-    /// The pass that a later plan speaks of.
-    fn open(later: &OpenPlan, pass: &EarlierPass) -> Result<Self> {
-        let found = Self::of(OpenPlan::open_in(later.work(), &pass.plan)?)?;
-        if parts_of(&found.manifests) != pass.parts {
-            let message = format!("its shards are others than those that {} was planned by", later.place());
-            let hint = format!("wb shards merge {}", found.plan.place());
-            return Err(Error::data(found.plan.place(), message).with_hint(hint).into());
-        }
-        Ok(found)
-    }
-
-    fn earlier(&self) -> EarlierPass {
-        EarlierPass { plan: self.plan.plan().id(), parts: parts_of(&self.manifests) }
-    }
-
-    /// Accounts of the first pass.
-    fn sketched(&self) -> Result<Vec<SketchedPart>> {
-        let account = |manifest: &ShardManifest| {
-            let account = serde_json::from_value(manifest.account.clone());
-            account.with_context(|| format!("the manifest of shard {} has no account of pairs", manifest.shard))
-        };
-        self.manifests.iter().map(account).collect()
-    }
+/// Accounts of the first pass.
+fn sketched(pass: &DonePass) -> Result<Vec<SketchedPart>> {
+    let account = |manifest: &ShardManifest| {
+        let account = serde_json::from_value(manifest.account.clone());
+        account.with_context(|| format!("the manifest of shard {} has no account of pairs", manifest.shard))
+    };
+    pass.manifests.iter().map(account).collect()
 }
 
 /// The plan of the pass that comes after one whose shards are all done; none after the last.
-///
-/// # Errors
-///
-/// If a shard is missing or damaged.
-pub fn next_pass(plan: &OpenPlan) -> Result<Option<OpenPlan>> {
-    let (stage, task) = match plan.plan().stage.parse()? {
+pub(super) fn next_pass(plan: &OpenPlan, stage: ShardStage) -> Result<Option<OpenPlan>> {
+    let (stage, task) = match stage {
         ShardStage::Prepare => {
             let settings: SketchShards = plan.plan().typed_task()?;
             if settings.prepare.dedupe.near == 0.0 {
                 return Ok(None);
             }
             let sketch = DonePass::of(plan.clone())?;
-            let texts = sketch.sketched()?.iter().map(|part| part.texts).sum();
+            let texts = sketched(&sketch)?.iter().map(|part| part.texts).sum();
             if texts > u64::from(u32::MAX) {
                 let what =
                     format!("{texts} pairs have passed the filter, expected at most {} with near duplicates", u32::MAX);
@@ -124,7 +86,7 @@ pub fn next_pass(plan: &OpenPlan) -> Result<Option<OpenPlan>> {
         }
         _ => return Ok(None),
     };
-    let sketch = OpenPlan::open_in(plan.work(), &task.sketch.plan)?;
+    let sketch = OpenPlan::open_in(plan.work(), task.sketch.plan())?;
     let wanted = sketch.plan().typed_task::<SketchShards>()?.shards;
     let shards = wanted.unwrap_or_else(|| task.texts.div_ceil(TEXTS)).clamp(1, RANGES as u64);
     let planned = ShardPlan {

@@ -9,7 +9,8 @@ use wb_core::{Error, Progress, RangeReader};
 use wb_data::parts::{PartFile, PartMatcher, PartShingles, RANGES, SketchedPart, Slice, slices, verified};
 use wb_shards::{AttemptEnd, OpenPlan, ShardManifest, ShardOutput};
 
-use super::{DonePass, NearShards, sketch::SketchShards};
+use super::{NearShards, sketch::SketchShards, sketched};
+use crate::shards::passes::DonePass;
 
 /// Files of the two passes.
 pub(super) const CANDIDATES: &str = "candidates";
@@ -29,7 +30,7 @@ pub(in crate::shards) fn run_match(
     let task: NearShards = plan.plan().typed_task()?;
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
         let sketch = task.sketch(plan)?;
-        let (parts, threshold) = (sketch.sketched()?, threshold(&sketch)?);
+        let (parts, threshold) = (sketched(&sketch)?, threshold(&sketch)?);
         let mut matcher = PartMatcher::create(folder, task.texts, threshold)?;
         let (mut next, end) = (rows.start as usize, rows.end as usize);
         while next < end {

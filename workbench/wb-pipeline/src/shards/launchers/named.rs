@@ -1,0 +1,106 @@
+//! A starter of attempts as it is written: its name alone, or a map of its name and its settings.
+
+use std::{borrow::Cow, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, MapAccess, Visitor},
+};
+
+use super::{LocalProcesses, RayTasks, RunOn, SlurmArrays};
+
+/// The names.
+const NAMES: [&str; 3] = ["local", "slurm", "ray"];
+
+impl<'de> Deserialize<'de> for RunOn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NameOrMap)
+    }
+}
+
+impl JsonSchema for RunOn {
+    fn schema_name() -> Cow<'static, str> {
+        "RunOn".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A starter of attempts; one with all of its settings at their defaults may be written as its name alone.",
+            "anyOf": [
+                { "type": "string", "enum": NAMES },
+                {
+                    "type": "object",
+                    "properties": {
+                        "local": generator.subschema_for::<LocalProcesses>(),
+                        "slurm": generator.subschema_for::<SlurmArrays>(),
+                        "ray": generator.subschema_for::<RayTasks>(),
+                    },
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}
+
+struct NameOrMap;
+
+impl<'de> Visitor<'de> for NameOrMap {
+    type Value = RunOn;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of {}, or a map of one of them and its settings", NAMES.join(", "))
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<RunOn, E> {
+        Ok(match name {
+            "local" => RunOn::Local(LocalProcesses::default()),
+            "slurm" => RunOn::Slurm(SlurmArrays::default()),
+            "ray" => RunOn::Ray(RayTasks::default()),
+            other => return Err(E::unknown_variant(other, &NAMES)),
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RunOn, A::Error> {
+        use de::Error as _;
+        let Some(name) = map.next_key::<String>()? else {
+            return Err(A::Error::invalid_length(0, &self));
+        };
+        let run_on = match name.as_str() {
+            "local" => RunOn::Local(map.next_value()?),
+            "slurm" => RunOn::Slurm(map.next_value()?),
+            "ray" => RunOn::Ray(map.next_value()?),
+            other => return Err(A::Error::unknown_variant(other, &NAMES)),
+        };
+        match map.next_key::<String>()? {
+            None => Ok(run_on),
+            Some(second) => Err(A::Error::custom(format!("`{second}` beside `{name}`, expected one of them"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_alone_has_the_defaults() {
+        let read = |text: &str| serde_json::from_str::<RunOn>(text).map_err(|error| error.to_string());
+        assert_eq!(read("\"slurm\""), Ok(RunOn::Slurm(SlurmArrays::default())));
+        assert_eq!(read("{\"ray\": {\"gpus\": 1}}"), Ok(RunOn::Ray(RayTasks { gpus: 1.0, ..RayTasks::default() })));
+        for (text, told) in [
+            ("\"slurms\"", "unknown variant `slurms`"),
+            ("{\"local\": {}, \"ray\": {}}", "`ray` beside `local`"),
+            ("{\"local\": {\"process\": 1}}", "unknown field `process`"),
+            ("3", "expected one of local, slurm, ray, or a map"),
+        ] {
+            assert!(read(text).unwrap_err().contains(told), "{text}: {:?}", read(text));
+        }
+        let all = [read("\"slurm\""), read("\"local\""), read("\"ray\"")];
+        for one in all.into_iter().flatten() {
+            assert_eq!(read(&serde_json::to_string(&one).unwrap()), Ok(one));
+        }
+    }
+}
