@@ -40,9 +40,22 @@ pub fn runs(folder: &Path, leaderboard: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+/// Prints leaderboards of some runs of a folder.
+#[cfg(feature = "report")]
+pub fn leaderboards_of(folder: &Path, ids: &[String]) -> Result<()> {
+    print_leaderboards(&wb_report::leaderboards(folder, Some(ids))?.iter().collect::<Vec<_>>());
+    Ok(())
+}
+
+/// Prints none.
+#[cfg(not(feature = "report"))]
+pub fn leaderboards_of(_: &Path, _: &[String]) -> Result<()> {
+    Ok(())
+}
+
 #[cfg(feature = "report")]
 fn leaderboards(folder: &Path, text: &str) -> Result<()> {
-    let all = wb_report::leaderboards(folder)?;
+    let all = wb_report::leaderboards(folder, None)?;
     let is_meant = |board: &&wb_report::Leaderboard| {
         [&board.title, &board.place, &board.metric]
             .iter()
@@ -56,7 +69,13 @@ fn leaderboards(folder: &Path, text: &str) -> Result<()> {
             all => format!("none of {all} leaderboards under {place} has `{text}` in its name; wb ls --leaderboard"),
         });
     }
-    for (at, board) in meant.into_iter().enumerate() {
+    print_leaderboards(&meant);
+    Ok(())
+}
+
+#[cfg(feature = "report")]
+fn print_leaderboards(boards: &[&wb_report::Leaderboard]) {
+    for (at, board) in boards.iter().enumerate() {
         if at > 0 {
             output::line("");
         }
@@ -73,7 +92,6 @@ fn leaderboards(folder: &Path, text: &str) -> Result<()> {
             output::line(format!("{} more come after these", board.left_out));
         }
     }
-    Ok(())
 }
 
 #[cfg(not(feature = "report"))]

@@ -27,6 +27,12 @@ pub fn run(run: &Path, reports: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     Ok(Some(page))
 }
 
+/// Makes the page of a sweep's runs.
+#[cfg(feature = "report")]
+pub fn sweep(name: &str, ids: &[String], runs: &Path, reports: &Path) -> Result<Option<PathBuf>> {
+    Ok(Some(wb_report::sweep(name, ids, runs, reports)?))
+}
+
 /// Makes the page of mined pairs.
 #[cfg(feature = "report")]
 pub fn triples(card: &NegativesCard, title: &str, file: &Path) -> Result<Option<PathBuf>> {
@@ -51,6 +57,12 @@ pub fn ab(
 ) -> Result<Option<PageFiles>> {
     let wb_report::ChartedPage { html, png } = wb_report::ab(ab, title, facts, text, file)?;
     Ok(Some(PageFiles { html, png }))
+}
+
+/// Makes no page.
+#[cfg(not(feature = "report"))]
+pub fn sweep(_: &str, _: &[String], _: &Path, _: &Path) -> Result<Option<PathBuf>> {
+    Ok(None)
 }
 
 /// Makes no page.

@@ -30,6 +30,6 @@ mod words;
 pub use ab::ab;
 pub use rag::rag;
 pub use report::{ChartedPage, ReportFiles, report};
-pub use runs::{Leaderboard, LeaderboardRow, index, leaderboards};
+pub use runs::{Leaderboard, LeaderboardRow, index, leaderboards, sweep};
 pub use triples::triples;
 pub use wb_core::{Error, Result};

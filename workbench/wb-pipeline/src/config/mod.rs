@@ -30,7 +30,7 @@ pub use schema::schema;
 pub use validate::check_name;
 pub use wb_text2sql::config::{GeneratorChoice, RagConfig, RetrieverChoice};
 
-use crate::shards::RunOn;
+use crate::{shards::RunOn, sweep::SweepConfig};
 
 /// One YAML, for all commands: every section may be left out, and a command asks for those that it cannot do without.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +104,10 @@ pub struct Experiment {
     /// process. What is made is the same, to the byte.
     #[serde(default)]
     pub run_on: Option<RunOn>,
+    /// Values by the path of their key, such as `{ train.epochs: [1, 2, 3], seed: [1, 2] }`: `wb run` and `wb train` make a
+    /// run of each combination, and a page that compares them; null for one run.
+    #[serde(default)]
+    pub sweep: Option<SweepConfig>,
     /// The command and the file, for messages.
     #[serde(skip)]
     pub read_by: ReadBy,

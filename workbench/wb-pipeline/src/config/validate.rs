@@ -26,6 +26,7 @@ impl Experiment {
         }
         self.bench.validate("bench")?;
         self.validate_shards()?;
+        self.sweep.as_ref().map_or(Ok(()), |sweep| sweep.validate("sweep"))?;
         self.validate_search()
     }
 

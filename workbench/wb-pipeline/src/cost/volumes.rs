@@ -45,7 +45,7 @@ impl Volumes {
         Some(volumes)
     }
 
-    /// In one sentence.
+    /// Tells them in one sentence.
     pub fn told(&self) -> String {
         let mut parts = vec![format!("{} of texts", about_bytes(self.texts))];
         if let Some((dim, bytes)) = self.vectors {

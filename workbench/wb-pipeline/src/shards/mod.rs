@@ -59,7 +59,7 @@ pub enum ShardStage {
     Verify,
     /// Questions of a synthesis to a language model.
     Synth,
-    /// Those of its annotations alone.
+    /// Questions of its annotations alone.
     Annotate,
 }
 

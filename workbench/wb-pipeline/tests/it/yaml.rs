@@ -64,7 +64,7 @@ fn unknown_keys_have_a_place_and_a_near_name() {
       hint: did you mean `scale`?
     6:7: data.sources[0].coed: unknown variant `coed`, expected one of `code`, ...
       hint: did you mean `code`?
-    12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `annotate`, `review`, `ab`, `rag`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`, `work`, `run_on`
+    12:1: trian: unknown field `trian`, expected one of `name`, `seed`, `device`, `llm`, `snippets`, `synth`, `rules`, `annotate`, `review`, `ab`, `rag`, `data`, `negatives`, `encoder`, `train`, `journals`, `bench`, `work`, `run_on`, `sweep`
       hint: did you mean `train`?
     13:11: train.loss.mnlr: unknown variant `mnlr`, expected one of `mnrl`, ...
       hint: did you mean `mnrl`?

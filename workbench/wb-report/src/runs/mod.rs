@@ -22,34 +22,49 @@ use crate::{Error, Result, template};
 
 #[derive(Serialize)]
 struct RunsPage {
+    title: String,
     runs: Vec<ListedRun>,
     leaderboards: Vec<Leaderboard>,
     cards: Vec<DataCardView>,
     losses: Vec<LossView>,
 }
 
-/// The leaderboards of all runs under a folder.
-pub fn leaderboards(runs_folder: &Path) -> Result<Vec<Leaderboard>> {
-    let frames = RunFrames::new(&records::read(runs_folder)?).map_err(not_a_table("records"))?;
-    leaderboard::leaderboards(&frames, &|_| String::new()).map_err(not_a_table("leaderboards"))
+/// The leaderboards of all runs under a folder, or of those with some ids.
+pub fn leaderboards(runs_folder: &Path, ids: Option<&[String]>) -> Result<Vec<Leaderboard>> {
+    leaderboard::leaderboards(&frames(runs_folder, ids)?, &|_| String::new()).map_err(not_a_table("leaderboards"))
 }
 
 /// Writes `<out_folder>/index.html` out of all runs under `runs_folder`; returns the file.
 ///
 /// A part of a run that cannot be read leaves its cells empty; the run's own report says why.
 pub fn index(runs_folder: &Path, out_folder: &Path) -> Result<PathBuf> {
-    let frames = RunFrames::new(&records::read(runs_folder)?).map_err(not_a_table("records"))?;
+    page("Runs", &frames(runs_folder, None)?, out_folder, "index.html")
+}
+
+/// Writes `<out_folder>/sweep-NAME.html` out of the runs of a sweep; returns the file.
+pub fn sweep(name: &str, ids: &[String], runs_folder: &Path, out_folder: &Path) -> Result<PathBuf> {
+    page(&format!("Sweep {name}"), &frames(runs_folder, Some(ids))?, out_folder, &format!("sweep-{name}.html"))
+}
+
+fn frames(runs_folder: &Path, ids: Option<&[String]>) -> Result<RunFrames> {
+    let mut all = records::read(runs_folder)?;
+    all.retain(|run| ids.is_none_or(|ids| ids.contains(&run.id)));
+    RunFrames::new(&all).map_err(not_a_table("records"))
+}
+
+fn page(title: &str, frames: &RunFrames, out_folder: &Path, name: &str) -> Result<PathBuf> {
     let link = |run: &str| {
         let has_page = out_folder.join(format!("{run}.html")).is_file();
         if has_page { format!("{}.html", address(run)) } else { String::new() }
     };
     let page = RunsPage {
-        runs: list::list(&frames, &link).map_err(not_a_table("runs"))?,
-        leaderboards: leaderboard::leaderboards(&frames, &link).map_err(not_a_table("leaderboards"))?,
-        cards: cards::cards(&frames, &link).map_err(not_a_table("data cards"))?,
-        losses: cards::losses(&frames).map_err(not_a_table("dropped pairs"))?,
+        title: title.to_owned(),
+        runs: list::list(frames, &link).map_err(not_a_table("runs"))?,
+        leaderboards: leaderboard::leaderboards(frames, &link).map_err(not_a_table("leaderboards"))?,
+        cards: cards::cards(frames, &link).map_err(not_a_table("data cards"))?,
+        losses: cards::losses(frames).map_err(not_a_table("dropped pairs"))?,
     };
-    let file = out_folder.join("index.html");
+    let file = out_folder.join(name);
     atomic::write(&file, template::render(template::INDEX, &page)?.as_bytes())?;
     Ok(file)
 }

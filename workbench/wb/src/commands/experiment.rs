@@ -9,8 +9,10 @@ use wb_pipeline::{
     config::Experiment,
     data,
     experiment::{Ended, Job, sections},
+    interrupt::Interrupt,
     needs, pages, preflight,
     recipes::there,
+    sweep,
 };
 
 use super::{End, data_get, recipes};
@@ -19,11 +21,24 @@ use crate::{
     output::{self, Bars},
 };
 
+/// Commands that go through a sweep.
+const SWEPT: [&str; 2] = ["wb run", "wb train"];
+
 /// The experiment of a command line, for a command such as `wb train`.
 pub fn load(command: &'static str, arguments: &args::ExperimentArguments) -> Result<Experiment> {
-    let mut overrides = arguments.overrides.clone();
-    overrides.extend(arguments.device.map(|device| format!("device={device}")));
-    of_file(command, &arguments.config, &overrides)
+    let given = overrides(arguments);
+    let experiment = of_file(command, &arguments.config, &given)?;
+    if experiment.sweep.is_some() && !SWEPT.contains(&command) {
+        let all = sweep::experiments(experiment.clone(), (command, &arguments.config, &given))?;
+        output::note(format!("sweep: {} runs by wb run; {command} takes the file's own values", all.len()));
+    }
+    Ok(experiment)
+}
+
+/// All values that a command line sets in its file.
+fn overrides(arguments: &args::ExperimentArguments) -> Vec<String> {
+    let device = arguments.device.map(|device| format!("device={device}"));
+    arguments.overrides.iter().cloned().chain(device).collect()
 }
 
 /// The experiment of a file with values set in it.
@@ -69,29 +84,62 @@ pub fn run(args::TrainingArguments { given, resume }: args::TrainingArguments, m
 }
 
 fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: bool) -> Result<End> {
+    let command = if measured { "wb run" } else { "wb train" };
+    let experiment = load(command, arguments)?;
+    let (name, is_sweep) = (experiment.name.clone(), experiment.sweep.is_some());
+    if let (true, Some(run)) = (is_sweep, resume) {
+        let what = format!("--resume {run} names one run, and the file has a sweep of several");
+        return Err(Error::data(command, what).with_hint("without --resume, all that is not done goes on").into());
+    }
+    let given = overrides(arguments);
+    let all = sweep::experiments(experiment, (command, &arguments.config, &given))?;
+    let interrupt = interrupt::listen()?;
+    let mut ids = Vec::new();
+    for (at, (point, experiment)) in all.iter().enumerate() {
+        if is_sweep {
+            output::note(format!("run {} of {}: {}", at + 1, all.len(), point.join(" ")));
+        }
+        match one(experiment, arguments, resume, measured, &interrupt)? {
+            Some(id) => ids.push(id),
+            None => return Ok(End::Interrupted),
+        }
+    }
+    if is_sweep && measured {
+        let places = &arguments.places;
+        sweep::print(&name, &ids, &places.runs, &places.reports)?;
+    }
+    Ok(End::Done)
+}
+
+/// One run; its id, unless it was stopped.
+fn one(
+    experiment: &Experiment,
+    arguments: &args::ExperimentArguments,
+    resume: Option<&str>,
+    measured: bool,
+    interrupt: &Interrupt,
+) -> Result<Option<String>> {
     let started = Instant::now();
-    let experiment = load(if measured { "wb run" } else { "wb train" }, arguments)?;
     experiment.data()?;
     experiment.encoder()?;
-    prepare(&experiment, arguments, sections(measured))?;
+    prepare(experiment, arguments, sections(measured))?;
     let places = &arguments.places;
-    let job = Job::new(&experiment, &arguments.config, places.folders(), resume, measured)?;
-    let interrupt = interrupt::listen()?;
+    let job = Job::new(experiment, &arguments.config, places.folders(), resume, measured)?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
-    let (run, outcomes, line) = match job.run(&interrupt, &mut progress)? {
+    let (run, outcomes, line) = match job.run(interrupt, &mut progress)? {
         Ended::Stopped(outcome) => {
             bars.finish();
             output::note(match outcome {
                 None => "stopped before a step was done; the same command goes on".to_owned(),
                 Some(outcome) => format!("stopped after step {}; the same command goes on from there", outcome.steps),
             });
-            return Ok(End::Interrupted);
+            return Ok(None);
         }
         Ended::Trained(run) => {
             bars.finish();
             output::line(format!("trained encoder: {}", run.dir.encoder().display()));
-            return Ok(End::Done);
+            return Ok(Some(run.dir.id().to_owned()));
         }
         Ended::Measured { run, outcomes, verdict } => (run, outcomes, verdict),
     };
@@ -108,5 +156,5 @@ fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: 
         "{} report: {place}",
         line.unwrap_or_else(|| "VERDICT: none, nothing to compare with;".into())
     ));
-    Ok(End::Done)
+    Ok(Some(run.dir.id().to_owned()))
 }

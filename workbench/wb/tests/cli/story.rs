@@ -87,3 +87,34 @@ fn weights_do_not_depend_on_the_number_of_threads() {
     }
     assert!(sandbox.weights("1") == sandbox.weights("3"));
 }
+
+#[test]
+fn a_sweep_is_a_run_for_every_combination_and_a_page_that_compares_them() {
+    let sandbox = Sandbox::new();
+    let sweep = ["run", "tiny.yaml", "sweep={seed: [1, 2], train.epochs: [1, 2]}"];
+    let (out, err) = sandbox.succeeds(&sweep);
+    has(&err, &["run 1 of 4: seed=1 train.epochs=1", "run 4 of 4: seed=2 train.epochs=2"]);
+    has(&out, &["unlike the best", "sweep of 4 runs: reports/sweep-tiny.html"]);
+    // Each seed has pairs of its own: two boards of two trained encoders each.
+    assert!(out.matches("train.epochs=").count() >= 2, "{out}");
+    assert_eq!(sandbox.names("runs").iter().filter(|name| name.contains("-tiny-")).count(), 4);
+    // The page has these runs alone, and what is done is not done again.
+    sandbox.succeeds(&["run", "tiny.yaml", "name=other"]);
+    let (again, err) = sandbox.succeeds(&sweep);
+    assert_eq!(again, out);
+    assert_eq!(err.matches("training: unchanged").count(), 4, "{err}");
+    let page = sandbox.text("reports/sweep-tiny.html");
+    assert!(page.contains("Sweep tiny") && page.contains("train.epochs=") && !page.contains("-other-"));
+    sandbox
+        .notes(&["check", "tiny.yaml", sweep[2]], &["sweep: 4 runs by wb run; wb check takes the file's own values"]);
+    for (value, told) in [
+        ("sweep={seed: []}", "`seed` has no values"),
+        ("sweep={train.epoch: [1]}", "override `train.epoch=1`"),
+        ("sweep={name: [a]}", "`name` cannot be swept"),
+        ("run_on=slurms", "unknown variant `slurms`, expected one of `local`, `slurm`, `ray`"),
+        ("run_on=slurm", "work: is missing"),
+    ] {
+        sandbox.fails_with(&["run", "tiny.yaml", value], &[told]);
+    }
+    sandbox.fails_with(&[&sweep[..], &["--resume", "latest"]].concat(), &["--resume latest names one run"]);
+}
