@@ -59,8 +59,17 @@ impl SweepConfig {
     }
 }
 
-/// The experiments of a file's sweep, each with the overrides that make it; the file's own one, without any, where it has
-/// none. All of them are checked before the first begins.
+/// A run of a sweep.
+#[derive(Debug, Clone)]
+pub struct SweptRun {
+    /// The overrides that make it.
+    pub point: Vec<String>,
+    /// The experiment that they make of the file's.
+    pub experiment: Experiment,
+}
+
+/// The runs of a file's sweep; the file's own one, without overrides, where it has none. All of them are checked before the
+/// first begins.
 ///
 /// # Errors
 ///
@@ -68,13 +77,13 @@ impl SweepConfig {
 pub fn experiments(
     experiment: Experiment,
     (command, file, overrides): (&'static str, &Path, &[String]),
-) -> Result<Vec<(Vec<String>, Experiment)>> {
+) -> Result<Vec<SweptRun>> {
     let Some(points) = experiment.sweep.as_ref().map(SweepConfig::points) else {
-        return Ok(vec![(Vec::new(), experiment)]);
+        return Ok(vec![SweptRun { point: Vec::new(), experiment }]);
     };
     let load = |point: Vec<String>| {
         let all = [overrides, &point, &["sweep=null".to_owned()]].concat();
-        Ok((point, Experiment::load(command, file, &all)?))
+        Ok(SweptRun { point, experiment: Experiment::load(command, file, &all)? })
     };
     points.into_iter().map(load).collect()
 }

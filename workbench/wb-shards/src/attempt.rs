@@ -127,7 +127,9 @@ impl OpenPlan {
     fn keep(&self, shard: u32, attempt: &str, name: String, path: &Path) -> Result<ShardFile> {
         let bytes = path.metadata().map_err(Error::io("read", path))?.len();
         let blake3 = Fingerprint::of_file(path)?;
-        let object = format!("{DATA}/{shard:05}-{attempt}-{}-{name}", blake3.short());
+        // One level: the names of files in folders have none of their own.
+        let flat = name.replace('/', "+");
+        let object = format!("{DATA}/{shard:05}-{attempt}-{}-{flat}", blake3.short());
         self.own.upload(&object, path)?;
         Ok(ShardFile { name, object, bytes, blake3: blake3.as_str().to_owned() })
     }

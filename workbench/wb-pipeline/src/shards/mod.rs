@@ -7,6 +7,7 @@ mod mine;
 mod on;
 mod passes;
 mod prepare;
+mod sweep;
 mod synth;
 mod told;
 
@@ -26,11 +27,12 @@ pub use self::{
     mine::MinePlan,
     on::{encode_texts, mined, prepared},
     prepare::PreparePlan,
+    sweep::{SweepPlan, swept},
     synth::{SynthPlan, synthesized},
     told::{print_end, print_merged, print_missing, print_next, print_plan, print_status},
 };
 use crate::{
-    config::Experiment,
+    config::{Experiment, ReadBy},
     data,
     interrupt::{Interrupt, is_stopped},
     manifest, output,
@@ -61,6 +63,8 @@ pub enum ShardStage {
     Synth,
     /// Questions of its annotations alone.
     Annotate,
+    /// Runs of a sweep.
+    Sweep,
 }
 
 impl ShardStage {
@@ -74,13 +78,14 @@ impl ShardStage {
             Self::Verify => "prepare-verify",
             Self::Synth => "synth",
             Self::Annotate => "annotate",
+            Self::Sweep => "sweep",
         }
     }
 }
 
 impl ShardStage {
     /// Stages that a person plans; the others are passes that follow.
-    const PLANNED: [Self; 5] = [Self::Encode, Self::Mine, Self::Prepare, Self::Synth, Self::Annotate];
+    const PLANNED: [Self; 6] = [Self::Encode, Self::Mine, Self::Prepare, Self::Synth, Self::Annotate, Self::Sweep];
 
     /// A stage that a person plans, by its name.
     ///
@@ -135,7 +140,7 @@ impl ShardSize {
 /// If the stage cannot be cut with this experiment's settings, or what it reads is not there.
 pub fn plan(
     stage: ShardStage,
-    experiment: &Experiment,
+    (experiment, overrides): (&Experiment, &[String]),
     texts: EncodePlan,
     datasets: &Path,
     work: &Store,
@@ -145,6 +150,11 @@ pub fn plan(
     if stage == ShardStage::Prepare {
         let fingerprint = data::fingerprint(experiment, true)?.context("the pairs have no fingerprint")?;
         return PreparePlan { experiment, fingerprint: &fingerprint, size }.write(work, progress);
+    }
+    if stage == ShardStage::Sweep {
+        let ReadBy { command, file } = &experiment.read_by;
+        let runs = crate::sweep::experiments(experiment.clone(), (command, file, overrides))?;
+        return SweepPlan { runs: &runs, file, measured: true, size }.write(work);
     }
     if stage.asks() {
         let folder = crate::synth::folder(&experiment.name);
@@ -215,6 +225,7 @@ fn attempt(
         ShardStage::Match => prepare::run_match(plan, shard, scratch, progress),
         ShardStage::Verify => prepare::run_verify(plan, shard, scratch, progress),
         ShardStage::Synth | ShardStage::Annotate => synth::run(plan, shard, scratch, interrupt, progress),
+        ShardStage::Sweep => sweep::run(plan, shard, scratch, interrupt, progress),
     }
 }
 
@@ -235,6 +246,7 @@ pub fn merge(
         ShardStage::Mine => mine::merge(plan, out, scratch, progress),
         ShardStage::Prepare | ShardStage::Match | ShardStage::Verify => prepare::merge(plan, out, scratch, progress),
         ShardStage::Synth | ShardStage::Annotate => synth::merge(plan, out, scratch, progress),
+        ShardStage::Sweep => sweep::merge(plan, out, progress),
     }
 }
 
@@ -246,7 +258,7 @@ pub fn merge(
 pub fn next_pass(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Option<OpenPlan>> {
     match plan.plan().stage.parse()? {
         ShardStage::Synth | ShardStage::Annotate => synth::next_pass(plan, scratch, progress),
-        ShardStage::Encode | ShardStage::Mine => Ok(None),
+        ShardStage::Encode | ShardStage::Mine | ShardStage::Sweep => Ok(None),
         stage @ (ShardStage::Prepare | ShardStage::Match | ShardStage::Verify) => prepare::next_pass(plan, stage),
     }
 }

@@ -43,6 +43,7 @@ fn unit(stage: &str) -> &'static str {
         Ok(ShardStage::Prepare) => "part",
         Ok(ShardStage::Match | ShardStage::Verify) => "range",
         Ok(ShardStage::Synth | ShardStage::Annotate) => "question",
+        Ok(ShardStage::Sweep) => "run",
         _ => "row",
     }
 }

@@ -28,7 +28,7 @@ pub struct PlanArguments {
     #[command(flatten)]
     pub given: Given,
     /// The stage: prepare (pairs of a YAML's files), encode (vectors of texts), mine (hard negatives by the vectors that
-    /// negatives.vectors names), synth (the questions of `wb synth` to a model), annotate (those of its annotations).
+    /// negatives.vectors names), synth (the questions of `wb synth` to a model), annotate (those of its annotations), sweep (runs).
     #[arg(long, value_parser = stage)]
     pub stage: ShardStage,
     /// The shared place: a folder that all machines see, or s3://BUCKET/PREFIX.

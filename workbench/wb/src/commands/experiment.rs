@@ -12,7 +12,8 @@ use wb_pipeline::{
     interrupt::Interrupt,
     needs, pages, preflight,
     recipes::there,
-    sweep,
+    shards::{self, ShardSize, SweepPlan},
+    sweep::{self, SweptRun},
 };
 
 use super::{End, data_get, recipes};
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// Commands that go through a sweep.
-const SWEPT: [&str; 2] = ["wb run", "wb train"];
+const SWEPT: [&str; 3] = ["wb run", "wb train", "wb shards plan"];
 
 /// The experiment of a command line, for a command such as `wb train`.
 pub fn load(command: &'static str, arguments: &args::ExperimentArguments) -> Result<Experiment> {
@@ -36,7 +37,7 @@ pub fn load(command: &'static str, arguments: &args::ExperimentArguments) -> Res
 }
 
 /// All values that a command line sets in its file.
-fn overrides(arguments: &args::ExperimentArguments) -> Vec<String> {
+pub fn overrides(arguments: &args::ExperimentArguments) -> Vec<String> {
     let device = arguments.device.map(|device| format!("device={device}"));
     arguments.overrides.iter().cloned().chain(device).collect()
 }
@@ -95,7 +96,11 @@ fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: 
     let all = sweep::experiments(experiment, (command, &arguments.config, &given))?;
     let interrupt = interrupt::listen()?;
     let mut ids = Vec::new();
-    for (at, (point, experiment)) in all.iter().enumerate() {
+    let in_shards = is_sweep && all.iter().any(|run| run.experiment.run_on.is_some());
+    if in_shards {
+        ids = by_machines(&all, arguments, measured)?;
+    }
+    for (at, SweptRun { point, experiment }) in all.iter().enumerate().filter(|_| !in_shards) {
         if is_sweep {
             output::note(format!("run {} of {}: {}", at + 1, all.len(), point.join(" ")));
         }
@@ -109,6 +114,24 @@ fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: 
         sweep::print(&name, &ids, &places.runs, &places.reports)?;
     }
     Ok(End::Done)
+}
+
+/// The runs of a sweep on the machines of `run_on`; their ids.
+fn by_machines(all: &[SweptRun], arguments: &args::ExperimentArguments, measured: bool) -> Result<Vec<String>> {
+    for run in all {
+        prepare(&run.experiment, arguments, sections(measured))?;
+    }
+    let (places, file) = (&arguments.places, &arguments.config);
+    let plan = SweepPlan { runs: all, file, measured, size: ShardSize::Usual };
+    let mut bars = Bars::new();
+    let mut progress = |p| bars.report(p);
+    let ids = shards::swept(&plan, &places.runs, &mut progress)?;
+    if measured {
+        for id in &ids {
+            pages::run(&places.runs.join(id), &places.reports, &mut progress)?;
+        }
+    }
+    Ok(ids)
 }
 
 /// One run; its id, unless it was stopped.

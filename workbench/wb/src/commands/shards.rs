@@ -69,7 +69,8 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
             experiment::prepare(&experiment, &typed, &["data.", "negatives."])?;
         }
         let datasets = &typed.places.datasets;
-        shards::plan(stage, &experiment, of_texts, datasets, &work, &mut |p| bars.report(p))?
+        let given = (&experiment, &experiment::overrides(&typed)[..]);
+        shards::plan(stage, given, of_texts, datasets, &work, &mut |p| bars.report(p))?
     } else if stage == ShardStage::Encode && !of_texts.table.as_os_str().is_empty() {
         of_texts.write(&work, &mut |p| bars.report(p))?
     } else {

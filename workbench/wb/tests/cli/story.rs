@@ -103,6 +103,20 @@ fn a_sweep_is_a_run_for_every_combination_and_a_page_that_compares_them() {
     let (again, err) = sandbox.succeeds(&sweep);
     assert_eq!(again, out);
     assert_eq!(err.matches("training: unchanged").count(), 4, "{err}");
+    // On other machines: the same weights, the same boards.
+    let there = ["work=work", "run_on={local: {processes: 2}}", "--runs", "there", "--reports", "pages"];
+    let (boards, err) = sandbox.succeeds(&[&sweep[..], &there].concat());
+    has(&err, &["sweep in 4 shards: "]);
+    for run in sandbox.names("runs").into_iter().filter(|name| name.contains("-tiny-")) {
+        let weights = |runs: &str| fs::read(sandbox.path(&format!("{runs}/{run}/encoder/model.safetensors"))).unwrap();
+        assert!(weights("there") == weights("runs"), "{run}");
+    }
+    let rows =
+        |told: &str| told.lines().filter(|line| line.contains("  trained ")).map(str::to_owned).collect::<Vec<_>>();
+    assert!(out.ends_with("sweep-tiny.html\n") && sandbox.path("pages/sweep-tiny.html").is_file());
+    assert!(rows(&boards).iter().all(|row| out.contains(row.as_str())) && rows(&boards).len() == 8, "{boards}");
+    let (_, err) = sandbox.succeeds(&["run", "tiny.yaml", "seed=2", "train.epochs=2", "--runs", "there"]);
+    has(&err, &["training: unchanged", "benchmarks: 1 unchanged"]);
     let page = sandbox.text("reports/sweep-tiny.html");
     assert!(page.contains("Sweep tiny") && page.contains("train.epochs=") && !page.contains("-other-"));
     sandbox
