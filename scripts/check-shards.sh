@@ -6,6 +6,7 @@
 #               processes at once, half of which are killed
 #   synth       a synthesis whose questions are asked so, of a server that always says the same; what a dead attempt had of
 #               answers is not asked again
+#   sweep       four runs made so
 #   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
 #               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
 #               may have been written over, and the key may be in no object
@@ -20,13 +21,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- prepare synth slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare synth sweep slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -253,6 +254,37 @@ Y
   done
   cat "$here"/in-folder/synth-*/shards/*.json | grep -o '"found": [1-9][0-9]*' | sort -u > found.txt || true
   [ -s found.txt ] || { echo "no attempt began with answers of one that was killed"; exit 1; }
+  written_once
+}
+
+on_sweep() {
+  local place plan attempts doomed run id
+  has_store sweep || return 0
+  head -n 1200 pairs.jsonl > few.jsonl
+  cat > swept.yaml <<'Y'
+name: swept
+data: { sources: [{ jsonl: { path: few.jsonl } }], dedupe: { near: 0 }, filter: { min_positive_chars: 20 }, split: { by: pair, test: 0.1, validation: 0.1 } }
+encoder: { tokenizer: { vocab_size: 500 }, model: { static_embedding: { dim: 32 } } }
+train: { epochs: 2, batch: { pairs: 64 } }
+bench: { benchmarks: [{ benchmark: { pairs: {} } }] }
+sweep: { seed: [1, 2], train.epochs: [1, 4] }
+Y
+  "$wb" run swept.yaml --runs plain-runs --reports plain-pages > swept.txt 2>&1 || { cat swept.txt; exit 1; }
+  for place in "$here/in-folder" s3://code/swept; do
+    attempts=0 doomed=0
+    plan="$("$wb" shards plan swept.yaml --stage sweep --work "$place" | tail -n 1)"
+    attempted "$plan" 1
+    rm -rf merged-runs
+    "$wb" shards merge "$plan" --out merged-runs > merged.txt
+    for run in plain-runs/*-swept-*; do
+      id="$(basename "$run")"
+      for name in encoder/model.safetensors encoder/tokenizer.json metrics.jsonl validation.jsonl verdict.json; do
+        cmp "$run/$name" "merged-runs/"*"${id#????-??-??}/$name"
+      done
+    done
+    echo "--- sweep: the weights of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+  done
+  "$wb" run swept.yaml --runs merged-runs --reports plain-pages 2>&1 | grep -c 'training: unchanged' | grep -x 4
   written_once
 }
 

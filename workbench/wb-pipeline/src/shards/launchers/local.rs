@@ -1,9 +1,10 @@
 //! Attempts as processes of this program on this machine.
 
 use std::{
+    io::Read,
     path::Path,
     process::{Child, Command, Stdio},
-    thread,
+    thread::{self, JoinHandle},
     time::Duration,
 };
 
@@ -15,6 +16,8 @@ use crate::{environment::this_program, shards::TRY_AGAIN};
 
 /// Time between two looks at the processes.
 const LOOK: Duration = Duration::from_millis(50);
+/// Bytes of what a process says that are kept.
+const LAST: usize = 16 << 10;
 
 /// Makes one attempt at each shard, so many at a time.
 pub(super) fn work(
@@ -30,7 +33,7 @@ pub(super) fn work(
         while running.0.len() < processes.max(1)
             && let Some(shard) = waiting.next()
         {
-            running.0.push((shard, start(plan, shard, scratch)?));
+            running.0.push(start(plan, shard, scratch)?);
         }
         if running.0.is_empty() {
             return Ok(());
@@ -40,11 +43,12 @@ pub(super) fn work(
             thread::sleep(LOOK);
             continue;
         }
-        for (shard, child) in ended {
-            let output = child.wait_with_output().context("cannot wait for a process")?;
+        for Attempt { shard, mut child, words } in ended {
+            let status = child.wait().context("cannot wait for a process")?;
+            // A thread that panicked has nothing to tell.
+            let words = words.join().unwrap_or_default();
             // Killed, or worth another try: it is missing in the next round.
-            if !output.status.success() && output.status.code().is_some_and(|code| code != i32::from(TRY_AGAIN)) {
-                let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if !status.success() && status.code().is_some_and(|code| code != i32::from(TRY_AGAIN)) {
                 let failed = Error::failed(format!("shard {shard} cannot be done")).with_cause(words);
                 return Err(failed.with_hint(format!("wb shards run {} --shard {shard}", plan.place())).into());
             }
@@ -53,22 +57,43 @@ pub(super) fn work(
     }
 }
 
-fn start(plan: &OpenPlan, shard: u32, scratch: &Path) -> Result<Child> {
+/// A process that works at a shard, and what it says, which is read as it comes: a pipe that nobody reads would stop it.
+struct Attempt {
+    shard: u32,
+    child: Child,
+    words: JoinHandle<String>,
+}
+
+fn start(plan: &OpenPlan, shard: u32, scratch: &Path) -> Result<Attempt> {
     let mut command = Command::new(this_program()?);
     command.args(["shards", "run", &plan.place(), "--shard", &shard.to_string(), "--scratch"]).arg(scratch);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().with_context(|| format!("cannot start a process for shard {shard}"))
+    let mut child = command.spawn().with_context(|| format!("cannot start a process for shard {shard}"))?;
+    let from = child.stderr.take();
+    let words = thread::spawn(move || from.map(last_words).unwrap_or_default());
+    Ok(Attempt { shard, child, words })
 }
 
-/// Processes that run, with their shards; they end with this value.
-struct Running(Vec<(u32, Child)>);
+/// The last of what a process says.
+fn last_words(mut from: impl Read) -> String {
+    let (mut last, mut piece) = (Vec::new(), [0; 4096]);
+    // What cannot be read is not told.
+    while let Ok(read @ 1..) = from.read(&mut piece) {
+        last.extend_from_slice(&piece[..read]);
+        last.drain(..last.len().saturating_sub(LAST));
+    }
+    String::from_utf8_lossy(&last).trim().to_owned()
+}
+
+/// Processes that run; they end with this value.
+struct Running(Vec<Attempt>);
 
 impl Running {
     /// Takes those that have ended out.
-    fn ended(&mut self) -> Result<Vec<(u32, Child)>> {
+    fn ended(&mut self) -> Result<Vec<Attempt>> {
         let mut ended = Vec::new();
         for at in (0..self.0.len()).rev() {
-            if self.0[at].1.try_wait().context("cannot wait for a process")?.is_some() {
+            if self.0[at].child.try_wait().context("cannot wait for a process")?.is_some() {
                 ended.push(self.0.swap_remove(at));
             }
         }
@@ -78,10 +103,23 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        for (_, child) in &mut self.0 {
+        for Attempt { child, .. } in &mut self.0 {
             // What ended by itself meanwhile cannot be killed.
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LAST, last_words};
+
+    #[test]
+    fn the_last_words_are_kept_however_much_is_said() {
+        assert_eq!(last_words(&b" error: no\n"[..]), "error: no");
+        let much = "line\n".repeat(100_000) + "error: the end\n";
+        let kept = last_words(much.as_bytes());
+        assert!(kept.ends_with("error: the end") && kept.len() <= LAST, "{}", kept.len());
     }
 }

@@ -25,6 +25,14 @@ impl JsonSchema for RunOn {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let told = |mut of: Schema, what: &str| {
+            of.insert("description".to_owned(), what.into());
+            of
+        };
+        let local = told(generator.subschema_for::<LocalProcesses>(), "Processes of this machine.");
+        let slurm =
+            told(generator.subschema_for::<SlurmArrays>(), "Job arrays of Slurm, on whose login node `wb` runs.");
+        let ray = told(generator.subschema_for::<RayTasks>(), "Tasks of a Ray cluster.");
         json_schema!({
             "description": "A starter of attempts; one with all of its settings at their defaults may be written as its name alone.",
             "anyOf": [
@@ -32,9 +40,9 @@ impl JsonSchema for RunOn {
                 {
                     "type": "object",
                     "properties": {
-                        "local": generator.subschema_for::<LocalProcesses>(),
-                        "slurm": generator.subschema_for::<SlurmArrays>(),
-                        "ray": generator.subschema_for::<RayTasks>(),
+                        "local": local,
+                        "slurm": slurm,
+                        "ray": ray,
                     },
                     "minProperties": 1,
                     "maxProperties": 1,
