@@ -7,6 +7,7 @@
 #   synth       a synthesis whose questions are asked so, of a server that always says the same; what a dead attempt had of
 #               answers is not asked again
 #   sweep       four runs made so
+#   slow-down   a server of S3 that asks every third request to come again later
 #   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
 #               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
 #               may have been written over, and the key may be in no object
@@ -21,13 +22,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- prepare synth sweep slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare synth sweep slow-down slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -286,6 +287,24 @@ Y
   done
   "$wb" run swept.yaml --runs merged-runs --reports plain-pages 2>&1 | grep -c 'training: unchanged' | grep -x 4
   written_once
+}
+
+on_slow-down() {
+  local behind
+  has_store slow-down || return 0
+  behind="$AWS_ENDPOINT_URL"
+  free_port
+  : > again.txt
+  python3 "$checkout/scripts/engines/slow_down.py" "$port" "${behind#http://}" "$here/again.txt" &
+  model="$model $!"
+  AWS_ENDPOINT_URL="http://127.0.0.1:$port"
+  for _ in $(seq 100); do curl -s "$AWS_ENDPOINT_URL/" > /dev/null && break || sleep 0.1; done
+  planned s3://code/slow
+  "$wb" shards run "$plan" --all --processes 2 --scratch "$here/scratch-slow"
+  merged slow
+  AWS_ENDPOINT_URL="$behind"
+  echo "$(wc -l < again.txt) requests were asked to come again: $(cut -d ' ' -f 1 again.txt | sort | uniq -c | xargs)"
+  [ "$(wc -l < again.txt)" -gt 20 ] || { echo "hardly any request was refused"; exit 1; }
 }
 
 on_slurm() {
