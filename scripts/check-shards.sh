@@ -270,7 +270,7 @@ train: { epochs: 2, batch: { pairs: 64 } }
 bench: { benchmarks: [{ benchmark: { pairs: {} } }] }
 sweep: { seed: [1, 2], train.epochs: [1, 4] }
 Y
-  "$wb" run swept.yaml --runs plain-runs --reports plain-pages > swept.txt 2>&1 || { cat swept.txt; exit 1; }
+  "$wb" run swept.yaml --runs plain-runs --reports plain-pages --datasets swept-pairs > swept.txt 2>&1 || { cat swept.txt; exit 1; }
   for place in "$here/in-folder" s3://code/swept; do
     attempts=0 doomed=0
     plan="$("$wb" shards plan swept.yaml --stage sweep --work "$place" | tail -n 1)"
@@ -285,7 +285,7 @@ Y
     done
     echo "--- sweep: the weights of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
   done
-  "$wb" run swept.yaml --runs merged-runs --reports plain-pages 2>&1 | grep -c 'training: unchanged' | grep -x 4
+  "$wb" run swept.yaml --runs merged-runs --reports plain-pages --datasets swept-pairs 2>&1 | grep -c 'training: unchanged' | grep -x 4
   written_once
 }
 
