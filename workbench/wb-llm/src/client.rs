@@ -141,14 +141,10 @@ impl Client {
     }
 
     /// True where the ledger has what counts as the reply to a question.
-    pub fn knows(&self, question: &LlmQuestion) -> Result<bool> {
-        let record = self.shared.ledger.get(&keys::key(question, self.info(), self.shared.seed))?;
-        Ok(record.is_some_and(|record| self.counts(&record)))
-    }
-
-    /// True where a record is not to be followed by another one.
-    fn counts(&self, record: &LedgerRecord) -> bool {
-        self.leave_out || !record.is_open()
+    pub fn knows(&self, question: &LlmQuestion) -> bool {
+        let key = keys::key(question, self.info(), self.shared.seed);
+        let ledger = &self.shared.ledger;
+        !ledger.is_open(&key) || (self.leave_out && ledger.has(&key))
     }
 
     /// The ledger.
@@ -214,7 +210,7 @@ impl Ask for Client {
                 same.push((place, earlier));
                 continue;
             }
-            if let Some(record) = shared.ledger.get(&key)?.filter(|record| self.counts(record)) {
+            if let Some(record) = shared.ledger.get(&key)?.filter(|record| self.leave_out || !record.is_open()) {
                 let reply = reply(record, schema.as_deref())?;
                 self.reused.fetch_add(1, Ordering::Relaxed);
                 each(place, &reply);

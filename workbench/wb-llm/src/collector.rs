@@ -43,11 +43,6 @@ impl<'a> Collector<'a> {
         let collected = Mutex::new(Collected { keys: HashSet::new(), take });
         Self { known, nobody: EngineInfo::default(), seed, collected }
     }
-
-    /// Number of questions that were collected.
-    pub fn count(&self) -> usize {
-        self.collected.lock().unwrap_or_else(PoisonError::into_inner).keys.len()
-    }
 }
 
 impl Ask for Collector<'_> {
@@ -55,7 +50,7 @@ impl Ask for Collector<'_> {
         let mut known = Vec::new();
         let mut is_known = Vec::with_capacity(questions.len());
         for question in questions {
-            let knows = self.known.map(|client| client.knows(question)).transpose()?.unwrap_or(false);
+            let knows = self.known.is_some_and(|client| client.knows(question));
             is_known.push(knows);
             if knows {
                 known.push(question.clone());
@@ -88,7 +83,7 @@ impl Ask for Collector<'_> {
     }
 
     fn settle(&self) -> Result<()> {
-        match self.count() {
+        match self.collected.lock().unwrap_or_else(PoisonError::into_inner).keys.len() {
             0 => Ok(()),
             n => Err(Error::failed(format!("{n} questions are not answered")).of_kind(Unanswered)),
         }

@@ -161,6 +161,12 @@ impl Ledger {
         key_bytes(key).is_some_and(|key| self.inner().places.contains_key(&key))
     }
 
+    /// True for a question whose record, if it has one, may be followed by another.
+    pub fn is_open(&self, key: &str) -> bool {
+        let place = key_bytes(key).and_then(|key| self.inner().places.get(&key).copied());
+        place.is_none_or(|place| place.is_open)
+    }
+
     /// Adds a record, in one call to the system. It counts only after [`Ledger::sync`].
     pub fn append(&self, record: &LedgerRecord) -> Result<()> {
         let mut inner = self.inner();
@@ -197,7 +203,7 @@ impl Ledger {
         for record in records(other)? {
             let is_new = match (&record, record.question()) {
                 (LedgerRecord::Opened(opened), _) => !self.opened.contains(opened),
-                (_, Some(question)) => self.get(&question.key)?.is_none_or(|there| there.is_open()),
+                (_, Some(question)) => self.is_open(&question.key),
                 (_, None) => false,
             };
             if is_new {

@@ -1,6 +1,6 @@
 //! The manifest of a shard: what was made of it. It is created once, and that it is there means that the shard is done.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use wb_core::Error;
 
@@ -46,6 +46,15 @@ pub struct ShardFile {
     pub bytes: u64,
     /// BLAKE3 of the content.
     pub blake3: String,
+}
+
+impl ShardManifest {
+    /// Account of the stage, typed.
+    pub fn typed_account<T: DeserializeOwned>(&self) -> Result<T> {
+        let typed = serde_json::from_value(self.account.clone());
+        let what = || format!("the manifest of shard {} has no account of its stage", self.shard);
+        typed.map_err(|error| Error::failed(what()).with_cause(error))
+    }
 }
 
 /// The name of a shard's manifest.

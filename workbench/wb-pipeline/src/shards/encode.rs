@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wb_core::{EncoderRef, Error, Progress, Side, atomic, fingerprint::Fingerprint, publish, range_reader::FileRanges};
@@ -225,7 +225,8 @@ fn fetched(plan: &OpenPlan, task: &EncodeShards, scratch: &Path) -> Result<Strin
 pub(super) fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<MergedRecord> {
     let task: EncodeShards = plan.plan().typed_task()?;
     let manifests = plan.all_manifests()?;
-    let shards: Vec<EncodedShard> = manifests.iter().map(account).collect::<Result<_>>()?;
+    let shards: Vec<EncodedShard> =
+        manifests.iter().map(ShardManifest::typed_account).collect::<wb_core::Result<_>>()?;
     let is_ragged = manifests.iter().any(|manifest| manifest.files.iter().any(|file| file.name == OFFSETS));
     let stem = task.side.plural();
     let named = |name: &str| name.replacen("vectors", stem, 1);
@@ -272,11 +273,6 @@ pub(super) fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMu
         files.push(to.finish()?);
     }
     Ok(plan.finish(&manifests, files)?)
-}
-
-fn account(manifest: &ShardManifest) -> Result<EncodedShard> {
-    let account = serde_json::from_value(manifest.account.clone());
-    account.with_context(|| format!("the manifest of shard {} has no account of vectors", manifest.shard))
 }
 
 /// The head of a shard's array, which the first piece has whole.

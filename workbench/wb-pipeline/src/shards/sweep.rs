@@ -121,7 +121,7 @@ pub(super) fn run(
         }
         Ok(ShardOutput { files, account: json!(SweptShard { runs }) })
     })?;
-    for run in account(manifest_of(&end))?.runs {
+    for run in manifest_of(&end).typed_account::<SweptShard>()?.runs {
         // One that stays is only in the way.
         let _ = fs::remove_dir_all(folders.runs.join(run));
     }
@@ -131,11 +131,6 @@ pub(super) fn run(
 fn manifest_of(end: &AttemptEnd) -> &ShardManifest {
     let (AttemptEnd::Committed(manifest) | AttemptEnd::There(manifest) | AttemptEnd::Lost(manifest)) = end;
     manifest
-}
-
-fn account(manifest: &ShardManifest) -> Result<SweptShard> {
-    let account = serde_json::from_value(manifest.account.clone());
-    account.with_context(|| format!("the manifest of shard {} has no account of runs", manifest.shard))
 }
 
 /// Adds the files of a folder by their names in it, in order.
@@ -157,10 +152,10 @@ fn add_files(folder: &Path, name: &Path, files: &mut Vec<(String, PathBuf)>) -> 
 /// Puts the runs into a folder of runs, each whole; those that are there stay.
 pub(super) fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMut(Progress)) -> Result<MergedRecord> {
     let manifests = plan.all_manifests()?;
-    let mut files = Vec::new();
+    let (mut files, mut last) = (Vec::new(), None);
     for manifest in &manifests {
         progress(Progress::new("merging", manifest.shard as usize, manifests.len()));
-        for id in account(manifest)?.runs {
+        for id in manifest.typed_account::<SweptShard>()?.runs {
             let of_run = || {
                 manifest
                     .files
@@ -178,16 +173,20 @@ pub(super) fn merge(plan: &OpenPlan, out: Option<&Path>, progress: &mut dyn FnMu
                 }
                 Ok(())
             })?;
-            RunDir::open(out, &id)?.point_latest()?;
+            last = Some(RunDir::open(out, &id)?);
         }
     }
+    last.map_or(Ok(()), |run| run.point_latest())?;
     Ok(plan.finish(&manifests, files)?)
 }
 
 /// Ids of the runs of a plan whose shards are all done, in order.
 fn ids(plan: &OpenPlan) -> Result<Vec<String>> {
-    let runs = plan.all_manifests()?.iter().map(account).collect::<Result<Vec<_>>>()?;
-    Ok(runs.into_iter().flat_map(|shard| shard.runs).collect())
+    let mut ids = Vec::new();
+    for manifest in plan.all_manifests()? {
+        ids.extend(manifest.typed_account::<SweptShard>()?.runs);
+    }
+    Ok(ids)
 }
 
 /// Makes the runs of a sweep on the machines of `run_on`, and puts them into a folder of runs; their ids.
@@ -195,10 +194,15 @@ fn ids(plan: &OpenPlan) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// If a run fails, or the place of `work` cannot be used.
-pub fn swept(plan: &SweepPlan<'_>, runs: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Vec<String>> {
-    let first = plan.runs.first().context("a sweep without runs")?;
-    let run_on = first.experiment.run_on.as_ref().context("`run_on` is not there")?;
-    let planned = SweepPlan { size: run_on.size(), ..*plan }.write(&store(&first.experiment)?)?;
+pub fn swept(
+    all: &[SweptRun],
+    (file, measured): (&Path, bool),
+    runs: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<String>> {
+    let first = &all.first().context("a sweep without runs")?.experiment;
+    let run_on = first.run_on.as_ref().context("`run_on` is not there")?;
+    let planned = SweepPlan { runs: all, file, measured, size: run_on.size() }.write(&store(first)?)?;
     let done = work_at(planned, run_on, &scratch(None)?, progress)?;
     merge(&done, Some(runs), progress)?;
     ids(&done)

@@ -12,7 +12,7 @@ use wb_pipeline::{
     interrupt::Interrupt,
     needs, pages, preflight,
     recipes::there,
-    shards::{self, ShardSize, SweepPlan},
+    shards,
     sweep::{self, SweptRun},
 };
 
@@ -92,23 +92,24 @@ fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: 
         let what = format!("--resume {run} names one run, and the file has a sweep of several");
         return Err(Error::data(command, what).with_hint("without --resume, all that is not done goes on").into());
     }
-    let given = overrides(arguments);
+    let (given, in_shards) = (overrides(arguments), is_sweep && experiment.run_on.is_some());
     let all = sweep::experiments(experiment, (command, &arguments.config, &given))?;
     let interrupt = interrupt::listen()?;
-    let mut ids = Vec::new();
-    let in_shards = is_sweep && all.iter().any(|run| run.experiment.run_on.is_some());
-    if in_shards {
-        ids = by_machines(&all, arguments, measured)?;
-    }
-    for (at, SweptRun { point, experiment }) in all.iter().enumerate().filter(|_| !in_shards) {
-        if is_sweep {
-            output::note(format!("run {} of {}: {}", at + 1, all.len(), point.join(" ")));
+    let ids = if in_shards {
+        by_machines(&all, arguments, measured)?
+    } else {
+        let mut ids = Vec::new();
+        for (at, SweptRun { point, experiment }) in all.iter().enumerate() {
+            if is_sweep {
+                output::note(format!("run {} of {}: {}", at + 1, all.len(), point.join(" ")));
+            }
+            match one(experiment, arguments, resume, measured, &interrupt)? {
+                Some(id) => ids.push(id),
+                None => return Ok(End::Interrupted),
+            }
         }
-        match one(experiment, arguments, resume, measured, &interrupt)? {
-            Some(id) => ids.push(id),
-            None => return Ok(End::Interrupted),
-        }
-    }
+        ids
+    };
     if is_sweep && measured {
         let places = &arguments.places;
         sweep::print(&name, &ids, &places.runs, &places.reports)?;
@@ -121,11 +122,10 @@ fn by_machines(all: &[SweptRun], arguments: &args::ExperimentArguments, measured
     for run in all {
         prepare(&run.experiment, arguments, sections(measured))?;
     }
-    let (places, file) = (&arguments.places, &arguments.config);
-    let plan = SweepPlan { runs: all, file, measured, size: ShardSize::Usual };
+    let places = &arguments.places;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
-    let ids = shards::swept(&plan, &places.runs, &mut progress)?;
+    let ids = shards::swept(all, (&arguments.config, measured), &places.runs, &mut progress)?;
     if measured {
         for id in &ids {
             pages::run(&places.runs.join(id), &places.reports, &mut progress)?;

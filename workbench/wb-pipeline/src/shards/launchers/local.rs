@@ -1,7 +1,6 @@
 //! Attempts as processes of this program on this machine.
 
 use std::{
-    io::Read,
     path::Path,
     process::{Child, Command, Stdio},
     thread::{self, JoinHandle},
@@ -12,12 +11,11 @@ use anyhow::{Context, Result};
 use wb_core::Error;
 use wb_shards::OpenPlan;
 
+use super::words::last_words;
 use crate::{environment::this_program, shards::TRY_AGAIN};
 
 /// Time between two looks at the processes.
 const LOOK: Duration = Duration::from_millis(50);
-/// Bytes of what a process says that are kept.
-const LAST: usize = 16 << 10;
 
 /// Makes one attempt at each shard, so many at a time.
 pub(super) fn work(
@@ -69,20 +67,8 @@ fn start(plan: &OpenPlan, shard: u32, scratch: &Path) -> Result<Attempt> {
     command.args(["shards", "run", &plan.place(), "--shard", &shard.to_string(), "--scratch"]).arg(scratch);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot start a process for shard {shard}"))?;
-    let from = child.stderr.take();
-    let words = thread::spawn(move || from.map(last_words).unwrap_or_default());
+    let words = last_words(child.stderr.take());
     Ok(Attempt { shard, child, words })
-}
-
-/// The last of what a process says.
-fn last_words(mut from: impl Read) -> String {
-    let (mut last, mut piece) = (Vec::new(), [0; 4096]);
-    // What cannot be read is not told.
-    while let Ok(read @ 1..) = from.read(&mut piece) {
-        last.extend_from_slice(&piece[..read]);
-        last.drain(..last.len().saturating_sub(LAST));
-    }
-    String::from_utf8_lossy(&last).trim().to_owned()
 }
 
 /// Processes that run; they end with this value.
@@ -108,18 +94,5 @@ impl Drop for Running {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{LAST, last_words};
-
-    #[test]
-    fn the_last_words_are_kept_however_much_is_said() {
-        assert_eq!(last_words(&b" error: no\n"[..]), "error: no");
-        let much = "line\n".repeat(100_000) + "error: the end\n";
-        let kept = last_words(much.as_bytes());
-        assert!(kept.ends_with("error: the end") && kept.len() <= LAST, "{}", kept.len());
     }
 }

@@ -4,10 +4,11 @@ mod local;
 mod named;
 mod ray;
 mod slurm;
+mod words;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
@@ -51,9 +52,11 @@ impl RunOn {
     /// Refuses numbers that nothing comes of; `key` is the config path.
     pub fn validate(&self, key: &str) -> Result<(), Error> {
         let (name, numbers) = match self {
-            Self::Local(local) => ("local", [("processes", Some(local.processes as u64)), ("shards", local.shards)]),
-            Self::Slurm(slurm) => ("slurm", [("at_once", slurm.at_once.map(u64::from)), ("shards", slurm.shards)]),
-            Self::Ray(ray) => ("ray", [("shards", ray.shards), ("shards", None)]),
+            Self::Local(local) => {
+                ("local", vec![("processes", Some(local.processes as u64)), ("shards", local.shards)])
+            }
+            Self::Slurm(slurm) => ("slurm", vec![("at_once", slurm.at_once.map(u64::from)), ("shards", slurm.shards)]),
+            Self::Ray(ray) => ("ray", vec![("shards", ray.shards)]),
         };
         if let Self::Ray(RayTasks { cpus, gpus, .. }) = self {
             let amounts = [("cpus", *cpus), ("gpus", *gpus)];
@@ -109,4 +112,10 @@ impl RunOn {
         let hint = format!("wb shards run {} --shard {first}", plan.place());
         Err(Error::failed(what).with_hint(hint).into())
     }
+}
+
+/// The program on the nodes: the one that is named, else this one, at its place here.
+fn program(named: Option<&Path>) -> Result<PathBuf> {
+    let here = || std::env::current_exe().context("cannot find this program");
+    named.map_or_else(here, |program| Ok(program.to_owned()))
 }

@@ -2,10 +2,9 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
 };
 
 use anyhow::{Context, Result};
@@ -13,6 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, atomic};
 use wb_shards::OpenPlan;
+
+use super::{program, words::last_words};
 
 /// The driver, a program of Python.
 const DRIVER: &str = include_str!("../../../../../launchers/ray/wb_on_ray.py");
@@ -47,10 +48,7 @@ impl Default for RayTasks {
 impl RayTasks {
     /// Has the driver start a task for each shard, and waits for its end.
     pub(super) fn work(&self, plan: &OpenPlan, scratch: &Path, tell: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        let program = match &self.program {
-            Some(program) => program.clone(),
-            None => std::env::current_exe().context("cannot find this program")?,
-        };
+        let program = program(self.program.as_deref())?;
         atomic::in_scratch(&scratch.join("ray"), |inside| {
             let driver = inside.join("wb_on_ray.py");
             fs::write(&driver, DRIVER).map_err(Error::io("write", &driver))?;
@@ -63,14 +61,7 @@ impl RayTasks {
                     .with_cause(error)
                     .with_hint("pip install ray, into a Python that run_on.ray.python, or --python, names")
             })?;
-            let (lines, words) = (child.stdout.take(), child.stderr.take());
-            // Read beside, so that neither pipe fills.
-            let words = thread::spawn(move || {
-                let mut text = Vec::new();
-                // What cannot be read is not told.
-                let _ = words.map(|mut words| words.read_to_end(&mut text));
-                String::from_utf8_lossy(&text).into_owned()
-            });
+            let (lines, words) = (child.stdout.take(), last_words(child.stderr.take()));
             for line in lines.into_iter().flat_map(|lines| BufReader::new(lines).lines()) {
                 tell(line.context("cannot read what the driver says")?.trim())?;
             }

@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::Error;
 use wb_shards::OpenPlan;
 
+use super::program;
 use crate::{manifest::quoted, output, shards::ranges};
 
 /// Time between two looks at the queue.
@@ -67,10 +68,7 @@ impl SlurmArrays {
     }
 
     fn submit(&self, plan: &OpenPlan, offset: u32, indexes: &[u32], scratch: &Path) -> Result<String> {
-        let program = match &self.program {
-            Some(program) => program.clone(),
-            None => std::env::current_exe().context("cannot find this program")?,
-        };
+        let program = program(self.program.as_deref())?;
         let words = [program.display().to_string(), "shards".into(), "run".into(), plan.place(), "--scratch".into()];
         let words = words.into_iter().chain([scratch.display().to_string()]).map(quoted);
         let command = format!("exec {}", words.collect::<Vec<_>>().join(" "));

@@ -5,7 +5,7 @@ mod merge;
 mod near;
 mod sketch;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wb_core::Error;
@@ -55,11 +55,7 @@ impl NearShards {
 
 /// Accounts of the first pass.
 fn sketched(pass: &DonePass) -> Result<Vec<SketchedPart>> {
-    let account = |manifest: &ShardManifest| {
-        let account = serde_json::from_value(manifest.account.clone());
-        account.with_context(|| format!("the manifest of shard {} has no account of pairs", manifest.shard))
-    };
-    pass.manifests.iter().map(account).collect()
+    Ok(pass.manifests.iter().map(ShardManifest::typed_account).collect::<wb_core::Result<_>>()?)
 }
 
 /// The plan of the pass that comes after one whose shards are all done; none after the last.

@@ -73,8 +73,7 @@ pub(in crate::shards) fn run_verify(
         let which = rows.start as usize..rows.end as usize;
         let mut ranges: Vec<Vec<u8>> = vec![Vec::new(); which.len()];
         for manifest in &matched.manifests {
-            let all: Vec<Slice> = serde_json::from_value(manifest.account.clone())
-                .map_err(|error| Error::json(matched.plan.place(), &error))?;
+            let all: Vec<Slice> = manifest.typed_account()?;
             let read = slices_of(&matched, manifest, CANDIDATES, &all, which.clone())?;
             ranges.iter_mut().zip(read).for_each(|(range, bytes)| range.extend(bytes));
         }

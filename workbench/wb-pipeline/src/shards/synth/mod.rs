@@ -5,11 +5,10 @@
 mod answers;
 mod questions;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, fingerprint::Fingerprint};
 use wb_llm::EngineInfo;
-use wb_shards::ShardManifest;
 
 pub use self::answers::{SynthPlan, synthesized};
 pub(super) use self::{
@@ -85,16 +84,11 @@ struct AnsweredShard {
     found: usize,
 }
 
-fn account(manifest: &ShardManifest) -> Result<AnsweredShard> {
-    let account = serde_json::from_value(manifest.account.clone());
-    account.with_context(|| format!("the manifest of shard {} has no account of answers", manifest.shard))
-}
-
 /// The model that all shards of a pass have asked.
 fn model_of(pass: &DonePass) -> Result<Option<AskedEngine>> {
     let mut first: Option<AskedEngine> = None;
     for manifest in &pass.manifests {
-        let model = account(manifest)?.model;
+        let model = manifest.typed_account::<AnsweredShard>()?.model;
         match &first {
             Some(known) if !known.is(&model) => {
                 let (shard, place) = (manifest.shard, pass.plan.place());
