@@ -7,6 +7,7 @@
 #   synth       a synthesis whose questions are asked so, of a server that always says the same; what a dead attempt had of
 #               answers is not asked again
 #   sweep       four runs made so
+#   objects     pairs, corpora, vectors, encoders, benchmarks, exports and runs named by s3:// instead of by folders
 #   slow-down   a server of S3 that asks every third request to come again later
 #   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
 #               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
@@ -22,13 +23,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,23s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- prepare synth sweep slow-down slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare synth sweep objects slow-down slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -296,6 +297,143 @@ Y
   done
   "$wb" run swept.yaml --runs merged-runs --reports plain-pages --datasets swept-pairs 2>&1 | grep -c 'training: unchanged' | grep -x 4
   written_once
+}
+
+# Everything that a YAML and a command read, and everything that they write, first in a folder, then in a bucket.
+on_objects() {
+  local where at
+  has_store objects || return 0
+  mkdir -p objects/data objects/here objects/there objects/out
+  python3 - <<'P'
+import json, os, random, shutil, sqlite3
+random.seed(11)
+words = "sort merge parse render rotate ledger packet matrix voucher planet recipe socket invoice melody cursor".split()
+text = lambda: " ".join(random.choice(words) for _ in range(random.randint(6, 30)))
+data = "objects/data/"
+def lines(name, rows):
+    os.makedirs(os.path.dirname(data + name) or ".", exist_ok=True)
+    with open(data + name, "w") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
+pair = lambda part, at: {"id": f"{part}-{at}", "anchor": f"which of the texts is the one with number {part}.{at}", "positive": f"{text()} {part} {at}"}
+lines("pairs/a.jsonl", (pair("a", at) for at in range(400)))
+lines("pairs/deep er/b#1.jsonl", (pair("b", at) for at in range(200)))
+open(data + "pairs/notes.txt", "w").write("not a file of pairs\n")
+lines("corpus.jsonl", ({"_id": f"c{at}", "title": "", "text": text() + f" corpus {at}"} for at in range(150)))
+texts = [{"id": f"t{at}", "text": text()} for at in range(300)]
+lines("texts.jsonl", texts)
+lines("beir/corpus.jsonl", ({"_id": f"d{at}", "title": "", "text": row["text"]} for at, row in enumerate(texts)))
+lines("beir/queries.jsonl", ({"_id": f"q{at}", "text": row["text"][:40]} for at, row in enumerate(texts[:60])))
+os.makedirs(data + "beir/qrels")
+open(data + "beir/qrels/test.tsv", "w").write("query-id\tcorpus-id\tscore\n" + "".join(f"q{at}\td{at}\t1\n" for at in range(60)))
+shutil.copytree("encoder", data + "encoder")
+# A text-to-SQL data set of one database.
+os.makedirs(data + "sql/database/pets")
+base = sqlite3.connect(data + "sql/database/pets/pets.sqlite")
+base.executescript("create table pet (id integer primary key, name text, age int); insert into pet values (1, 'Rex', 3), (2, 'Tom', 5);")
+base.close()
+names = [[-1, "*"], [0, "id"], [0, "name"], [0, "age"]]
+tables = [{"db_id": "pets", "table_names": ["pet"], "table_names_original": ["pet"], "column_names": names, "column_names_original": names,
+           "column_types": ["text", "number", "text", "number"], "primary_keys": [1], "foreign_keys": []}]
+json.dump(tables, open(data + "sql/tables.json", "w"))
+asked = [("How old is the pet %s?" % name, "SELECT age FROM pet WHERE name = '%s'" % name) for name in ("Rex", "Tom", "Max", "Ida")]
+rows = [{"db_id": "pets", "question": question, "query": query} for question, query in asked]
+for name in ("train_spider.json", "train_others.json", "dev.json"):
+    json.dump(rows, open(data + "sql/" + name, "w"))
+open(data + "predicted.sql", "w").write("".join(query + "\n" for _, query in asked[:3]) + "SELECT name FROM pet\n")
+P
+  "$python" - <<'P'
+import boto3, os
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+for folder, _, files in os.walk("objects/data"):
+    for name in files:
+        path = os.path.join(folder, name)
+        s3.upload_file(path, "code", path)
+P
+  cat > objects/recipe.yaml <<'Y'
+name: named
+data:
+  sources: [{ jsonl: { path: "AT/pairs" } }, { text_to_sql: { path: "AT/sql" } }]
+  dedupe: { near: 0 }
+  filter: { min_positive_chars: 20, min_anchor_chars: 10 }
+encoder: { model: { pretrained: "AT/encoder" } }
+negatives: { retriever: bm25, per_pair: 2, corpus: "AT/corpus.jsonl" }
+train: { epochs: 1, batch: { pairs: 32 } }
+bench: { benchmarks: [{ benchmark: { pairs: {} } }, { benchmark: { beir: {} }, dataset: "AT/beir" }] }
+device: cpu
+Y
+  for where in here there; do
+    (
+      if [ "$where" = here ]; then at="$here/objects/data"; else at=s3://code/objects/data; fi
+      out="${at%/data}/out-$where"
+      cd "objects/$where"
+      sed "s#AT#$at#g" ../recipe.yaml > named.yaml
+      "$wb" check named.yaml > check.txt || { cat check.txt; exit 1; }
+      "$wb" run named.yaml > run.txt 2>&1 || { cat run.txt; exit 1; }
+      "$wb" encode --encoder "$at/encoder" --in "$at/texts.jsonl" --out "$out/texts.npy" --device cpu > encode.txt
+      "$wb" export latest --out "$out/model" > export.txt
+      "$wb" encode --encoder "$out/model" --in "$at/texts.jsonl" --out "$out/trained.parquet" --device cpu
+      "$wb" encode --encoder "$at/encoder" --in datasets/prepared/pairs-*/train.parquet --field anchor --side query --out "$out/queries.npy" --device cpu
+      "$wb" encode --encoder "$at/encoder" --in datasets/prepared/pairs-*/train.parquet --field positive --out "$out/documents.npy" --device cpu
+      "$wb" mine-negatives named.yaml "negatives={vectors: {queries: '$out/queries.npy', query_ids: '$out/queries.ids.txt', documents: '$out/documents.npy', document_ids: '$out/documents.ids.txt'}, per_pair: 3}" --out "$out/mined.parquet" --candidates "$out/candidates.jsonl" > mined.txt
+      "$wb" bench beir --encoder "$at/encoder" --dataset "$at/beir" --json "$out/beir.json" --trec "$out/beir.trec" --device cpu > bench.txt
+      "$wb" bench spider --dataset "$at/sql" --predictions "$at/predicted.sql" --json "$out/spider.json" > spider.txt
+      plan="$("$wb" shards plan --stage encode --encoder "$at/encoder" --in datasets/prepared/pairs-*/train.parquet --field positive --work "$out/work" --shards 3 --device cpu | tail -n 1)"
+      "$wb" shards run "$plan" --all > all.txt
+      "$wb" shards merge "$plan" --out "$out/merged" > merged.txt
+    )
+  done
+  "$python" - <<'P'
+import boto3, os
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+for page in s3.get_paginator("list_objects_v2").paginate(Bucket="code", Prefix="objects/out-there/"):
+    for one in page["Contents"]:
+        path = one["Key"]
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        s3.download_file("code", path, path)
+# The runs, as one who works on several machines gathers them.
+for folder, _, files in os.walk("objects/there/runs"):
+    for name in files:
+        path = os.path.join(folder, name)
+        s3.upload_file(path, "code", "objects/runs" + path[len("objects/there/runs"):])
+P
+  cd objects
+  for name in texts.npy texts.ids.txt queries.npy documents.npy mined.parquet mined.scores.jsonl candidates.jsonl beir.trec \
+    trained.parquet model/model.safetensors model/tokenizer.json merged/documents.npy merged/documents.ids.txt; do
+    cmp "out-here/$name" "out-there/$name"
+  done
+  cmp here/datasets/prepared/pairs-*/train.parquet there/datasets/prepared/pairs-*/train.parquet
+  cmp <(cat here/datasets/prepared/mined-*/scores.jsonl | sort) <(cat there/datasets/prepared/mined-*/scores.jsonl | sort)
+  cmp here/runs/*-named-*/encoder/model.safetensors there/runs/*-named-*/encoder/model.safetensors
+  python3 - <<'P'
+import glob, json
+# Every number of a benchmark, without what names places and times.
+def numbers(value):
+    if isinstance(value, dict):
+        return {key: numbers(it) for key, it in value.items() if key not in ("fingerprint", "seconds", "dataset", "settings", "queries_per_second", "texts_per_second")}
+    return [numbers(it) for it in value] if isinstance(value, list) else value
+names = sorted(name[len("here/"):].split("/bench/")[1] for name in glob.glob("here/runs/*-named-*/bench/*.json"))
+assert len(names) >= 4, names
+for name in names:
+    here, there = (json.load(open(glob.glob(f"{where}/runs/*-named-*/bench/{name}")[0])) for where in ("here", "there"))
+    assert [p["value"] for p in here["protocols"]] == [p["value"] for p in there["protocols"]], name
+here, there = (json.load(open(f"out-{where}/spider.json")) for where in ("here", "there"))
+assert here["questions"] == there["questions"] and len(here["questions"]) == 4
+print(f"{len(names)} records of benchmarks with the same numbers")
+P
+  cd ..
+  # Records are fetched, and no weights with them.
+  "$wb" ls --runs s3://code/objects/runs --leaderboard > objects/boards-there.txt
+  "$wb" ls --runs objects/there/runs --leaderboard > objects/boards-here.txt
+  cmp objects/boards-here.txt objects/boards-there.txt
+  [ "$(wc -l < objects/boards-here.txt)" -gt 5 ] || { cat objects/boards-here.txt; exit 1; }
+  "$wb" report latest --runs s3://code/objects/runs --reports objects/pages > objects/page.txt
+  if WB_OFFLINE=1 "$wb" encode --encoder s3://code/objects/data/encoder --in objects/data/texts.jsonl --out no.npy 2> objects/offline.txt; then exit 1; fi
+  grep -q 'WB_OFFLINE forbids the network' objects/offline.txt || { cat objects/offline.txt; exit 1; }
+  if "$wb" encode --encoder encoder --in objects/data/texts.jsonl --out s3://code/objects/out-there/texts.npy --device cpu 2> objects/twice.txt; then exit 1; fi
+  grep -q 'is there already, and nothing is written over' objects/twice.txt || { cat objects/twice.txt; exit 1; }
+  if grep -r "$AWS_SECRET_ACCESS_KEY" objects > objects-secrets.txt; then cat objects-secrets.txt; exit 1; fi
+  [ -z "$(find . -maxdepth 4 -name 's3:*')" ] || { echo "a folder is called s3:"; exit 1; }
+  echo "--- objects: the bytes of folders, after $SECONDS s"
 }
 
 on_slow-down() {

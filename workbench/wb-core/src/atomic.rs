@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Error, Result, faults, lock};
+use crate::{Error, Result, faults, lock, remote};
 
 /// Writes a file so that a reader, or a crash, sees the old content or the new, never a part:
 /// a temporary file beside it, flushed to the disk, renamed, and the folder flushed.
@@ -28,8 +28,9 @@ pub fn full(error: Error, bytes: usize) -> Error {
 
 /// [`write()`] for content that is made piece by piece.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
+    remote::refuse(path)?;
     let folder = parent(path);
-    fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+    create_folders(&folder)?;
     let temporary = temporary_name(path);
     let filled = faults::point()
         .and_then(|()| File::create_new(&temporary))
@@ -191,8 +192,9 @@ impl TemporaryFolder {
         path: &Path,
         fill: impl FnOnce(&Path) -> std::result::Result<T, E>,
     ) -> std::result::Result<(Self, T), E> {
+        remote::refuse(path)?;
         let above = parent(path);
-        fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
+        create_folders(&above)?;
         let temporary = temporary_name(path);
         faults::point().and_then(|()| fs::create_dir(&temporary)).map_err(Error::io("create", &temporary))?;
         let held = File::open(&temporary).ok().inspect(hold);
@@ -218,6 +220,16 @@ impl Drop for TemporaryFolder {
 /// Renames a file or folder.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     faults::point().and_then(|()| fs::rename(from, to)).map_err(Error::io("rename", to))
+}
+
+/// Makes a folder and those above it, where they are not there.
+///
+/// # Errors
+///
+/// If the disk does not take them, or the path leads to object storage.
+pub fn create_folders(folder: &Path) -> Result<()> {
+    remote::refuse(folder)?;
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))
 }
 
 /// Flushes a folder's entries to the disk.

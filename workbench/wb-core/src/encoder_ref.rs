@@ -15,7 +15,7 @@ use serde::{
     ser::SerializeStruct,
 };
 
-use crate::{Error, Result, RunDir, paths::expand_home};
+use crate::{Error, Result, RunDir, paths::expand_home, remote};
 
 /// An encoder as a person names it. In YAML a text, or a map with more to say:
 /// `sentence-transformers/all-MiniLM-L6-v2` or `{ id: ..., revision: ..., adapter: ..., lowercase: ... }`.
@@ -60,7 +60,7 @@ impl EncoderRef {
     /// The place that is meant: a folder that is there, else by the name's form.
     pub fn place(&self, runs: &Path) -> Result<EncoderPlace> {
         let typed = self.name();
-        let folder = expand_home(Path::new(&typed));
+        let folder = remote::local(&expand_home(Path::new(&typed)))?;
         if folder.is_dir() {
             return Ok(match folder.join("manifest.json").is_file() {
                 true => EncoderPlace::Run(RunDir::open(runs, &folder.display().to_string())?),

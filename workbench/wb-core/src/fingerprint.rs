@@ -2,14 +2,13 @@
 
 use std::{
     fmt,
-    fs::File,
     io::{self, Read},
     path::Path,
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, remote};
 
 /// 256 bits of BLAKE3, written as hex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,7 +37,7 @@ impl Fingerprint {
 
     /// Hash of a file's content.
     pub fn of_file(path: &Path) -> Result<Self> {
-        File::open(path).and_then(Self::of_reader).map_err(Error::io("read", path))
+        Self::of_reader(remote::open(path)?).map_err(Error::io("read", path))
     }
 
     /// Hash of everything that a reader gives.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, remote};
 use serde::de::DeserializeOwned;
 
 /// All records of a file with their line numbers, from 1; empty lines are passed over.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<(usize, T)>> {
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    let bytes = std::fs::read(remote::local(path)?).map_err(Error::io("read", path))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         Error::data(path.display().to_string(), format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()))
     })?;

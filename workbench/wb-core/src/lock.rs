@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, atomic};
 
 /// Holds a place for this process; the operating system lets go when the process ends, however it ends.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(crate) fn host() -> String {
 
 fn open(path: &Path) -> Result<File> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        atomic::create_folders(folder)?;
     }
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(Error::io("lock", path))
 }

@@ -1,15 +1,34 @@
 //! Paths as people type them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Deserializer};
 
+use crate::{Error, Result};
+
 /// A path with a leading `~` taken for the home folder.
 pub fn expand_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::home_dir()) {
+    match (path.strip_prefix("~"), env::home_dir()) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_owned(),
     }
+}
+
+/// The folder of caches: the one that the environment says, else `.cache` in the home folder.
+///
+/// # Errors
+///
+/// If the environment says neither.
+pub fn caches() -> Result<PathBuf> {
+    let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let lost = || {
+        let what = "no folder for caches: neither XDG_CACHE_HOME nor HOME is set";
+        Error::failed(what).with_hint("export XDG_CACHE_HOME=$PWD/.cache")
+    };
+    given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache"))).ok_or_else(lost)
 }
 
 /// Reads a path of a YAML with [`expand_home`]: what `#[serde(deserialize_with)]` names on every field that holds one.
@@ -17,7 +36,9 @@ pub fn expand_home(path: &Path) -> PathBuf {
 /// # Errors
 ///
 /// If there is no path.
-pub fn typed<'de, D: Deserializer<'de>, P: TypedPath + Deserialize<'de>>(deserializer: D) -> Result<P, D::Error> {
+pub fn typed<'de, D: Deserializer<'de>, P: TypedPath + Deserialize<'de>>(
+    deserializer: D,
+) -> std::result::Result<P, D::Error> {
     P::deserialize(deserializer).map(P::expanded)
 }
 

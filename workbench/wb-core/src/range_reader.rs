@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, remote};
 
 /// A file, or an object of a store, of which parts are read.
 pub trait RangeReader: Send + Sync {
@@ -29,6 +29,7 @@ pub struct FileRanges {
 impl FileRanges {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Self> {
+        let path = &remote::local(path)?;
         let file = File::open(path).map_err(Error::io("read", path))?;
         let size = file.metadata().map_err(Error::io("read", path))?.len();
         Ok(Self { path: path.to_owned(), file, size })

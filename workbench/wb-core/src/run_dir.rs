@@ -7,7 +7,13 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, Result, atomic, fingerprint::Fingerprint, lock::FileLock, suggest};
+use crate::{
+    Error, Result, atomic,
+    fingerprint::Fingerprint,
+    lock::FileLock,
+    remote::{self, Outgoing},
+    suggest,
+};
 
 /// The folder of one run. A run is finished when [`RunDir::done`] is there, which is written last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +24,14 @@ pub struct RunDir {
 impl RunDir {
     /// The folder of the run with this name and fingerprint: the one that exists, or a new one dated today.
     pub fn for_experiment(root: &Path, name: &str, fingerprint: &Fingerprint) -> Result<Self> {
+        remote::refuse(root)?;
         let tail = format!("-{name}-{}", &fingerprint.as_str()[..8]);
         let found = list(root)?.into_iter().rfind(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail));
         let run = found.unwrap_or_else(|| {
             let today = jiff::Timestamp::now().strftime("%Y-%m-%d");
             Self { folder: root.join(format!("{today}{tail}")) }
         });
-        fs::create_dir_all(&run.folder).map_err(Error::io("create", &run.folder))?;
+        atomic::create_folders(&run.folder)?;
         Ok(run)
     }
 
@@ -36,7 +43,8 @@ impl RunDir {
         }
         let id = if name == "latest" {
             let pointer = root.join("latest");
-            let id = fs::read_to_string(&pointer).map_err(|_| {
+            let id = remote::local(&pointer).and_then(|it| fs::read_to_string(&it).map_err(Error::io("read", &it)));
+            let id = id.map_err(|_| {
                 Error::unknown("run", name)
                     .with_hint(format!("{} has no run yet: wb run configs/quickstart.yaml", root.display()))
             })?;
@@ -48,18 +56,20 @@ impl RunDir {
         if folder.is_dir() {
             return Ok(Self { folder });
         }
-        let known: Vec<String> = list(root)?.iter().map(|run| run.id().to_owned()).collect();
-        let ends: Vec<&String> = known.iter().filter(|known| known.contains(&id)).collect();
-        if let [only] = ends[..] {
-            return Ok(Self { folder: root.join(only) });
+        let known = list(root)?;
+        let exact = known.iter().find(|known| known.id() == id);
+        let ends: Vec<&Self> = known.iter().filter(|known| known.id().contains(&id)).collect();
+        let only = if let [only] = ends.as_slice() { Some(*only) } else { None };
+        if let Some(only) = exact.or(only) {
+            return Ok(only.clone());
         }
         if ends.len() > 1 {
             let message = format!("fits {} runs, expected one", ends.len());
-            let names: Vec<&str> = ends.iter().map(|name| name.as_str()).collect();
+            let names: Vec<&str> = ends.iter().map(|run| run.id()).collect();
             return Err(Error::data(format!("run name `{id}`"), message).with_hint(names.join(", ")));
         }
         Err(Error::unknown("run", id.clone()).with_hint_if(
-            suggest::hint(&id, known.iter().map(String::as_str)).or_else(|| Some("`wb ls` shows what there is".into())),
+            suggest::hint(&id, known.iter().map(Self::id)).or_else(|| Some("`wb ls` shows what there is".into())),
         ))
     }
 
@@ -210,8 +220,12 @@ pub fn latest(root: &Path) -> Result<Option<RunDir>> {
     RunDir::open(root, "latest").map(Some)
 }
 
-/// All runs, oldest first.
+/// All runs, oldest first; of runs in object storage what was recorded of them, without weights.
 pub fn list(root: &Path) -> Result<Vec<RunDir>> {
+    if remote::is_remote(root) && !remote::exists(root)? {
+        return Ok(Vec::new());
+    }
+    let root = &remote::local_of(root, &is_record)?.path;
     let mut runs = Vec::new();
     if !root.is_dir() {
         return Ok(runs);
@@ -226,12 +240,21 @@ pub fn list(root: &Path) -> Result<Vec<RunDir>> {
     Ok(runs)
 }
 
+/// False for weights and what trains on, by its path below the folder of runs.
+fn is_record(below: &str) -> bool {
+    let is_of = |folder: &str| below.contains(&format!("/{folder}/"));
+    let is_config = below.ends_with("/config.json") || below.ends_with("/encoder.json");
+    !below.ends_with(".safetensors") && !is_of("checkpoints") && (is_config || !is_of("encoder") && !is_of("untrained"))
+}
+
 /// Writes a record as JSON, whole or not at all.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| Error::data(path.display().to_string(), format!("cannot be written as JSON: {error}")))?;
     bytes.push(b'\n');
-    atomic::write(path, &bytes)
+    let out = Outgoing::to(path)?;
+    atomic::write(out.local(), &bytes)?;
+    out.send(&[])
 }
 
 /// Reads a record; an error says line and column.
@@ -243,6 +266,18 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_of_a_run_are_no_weights() {
+        let of = |name: &str| is_record(&format!("2026-11-28-named-0123abcd/{name}"));
+        for name in ["manifest.json", "bench/pairs-trained.json", "metrics.jsonl", "DONE", "encoder/encoder.json"] {
+            assert!(of(name), "{name}");
+        }
+        for name in ["encoder/model.safetensors", "encoder/tokenizer.json", "checkpoints/step-000252/state.json"] {
+            assert!(!of(name), "{name}");
+        }
+        assert!(is_record("latest"));
+    }
 
     #[test]
     fn a_run_is_found_again_and_finished_last() {

@@ -22,6 +22,7 @@ use parquet::{
 use wb_core::{
     Origin, Pair, PairSet, Task, atomic,
     publish::{self, Published},
+    remote,
 };
 
 use crate::{Error, PreparedPairs, Result, card, chunks::Chunks, sources::batches};
@@ -177,7 +178,7 @@ pub fn read_pairs(path: &Path) -> Result<Vec<Pair>> {
 /// Gives every pair of what [`write_pairs`] wrote to `take`, in order and a few thousand at a time in memory.
 /// An error of `take` ends it.
 pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
-    batches(path, |_| true, &mut |batch, _| {
+    batches(&remote::local(path)?, |_| true, &mut |batch, _| {
         let text = |name: &str| {
             let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
             column.ok_or_else(|| not_ours(path, name))

@@ -6,10 +6,12 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
+use wb_core::download::{Demand, Observer, Silent};
+
 #[cfg(feature = "network")]
 use crate::online::Online;
 use crate::{
-    Demand, Error, Listing, LockFile, Observer, Pinned, RemoteFile, RepoRef, Result, Settings, Silent, WebFile, Why,
+    Error, Listing, LockFile, Pinned, RemoteFile, RepoRef, Result, Settings, WebFile, Why,
     cache::Cache,
     error::failure,
     room::{fits, room},

@@ -14,7 +14,6 @@ mod error;
 mod hub;
 mod listing;
 mod lock_file;
-mod observer;
 mod place;
 mod repo;
 mod room;
@@ -24,8 +23,6 @@ mod settings;
 mod answers;
 #[cfg(feature = "network")]
 mod client;
-#[cfg(feature = "network")]
-mod meter;
 #[cfg(feature = "network")]
 mod online;
 #[cfg(feature = "network")]
@@ -38,7 +35,6 @@ pub use error::Why;
 pub use hub::{Fetched, Hub, Look};
 pub use listing::{Listing, RemoteFile};
 pub use lock_file::{LOCK_FILE, LockFile, Locked};
-pub use observer::{Demand, Observer, Silent};
 pub use place::WebFile;
 pub use repo::{Pinned, RepoKind, RepoRef};
 pub use settings::{Patience, Settings};

@@ -5,13 +5,14 @@ use std::io::Read;
 use serde::{Deserialize, de::DeserializeOwned};
 use ureq::http::{HeaderMap, Uri};
 
+use wb_core::download::{Meter, Observer};
+
 use crate::{
-    Digest, Listing, Observer, Pinned, RemoteFile, RepoKind, RepoRef, Result, Settings, WebFile, Why,
+    Digest, Listing, Pinned, RemoteFile, RepoKind, RepoRef, Result, Settings, WebFile, Why,
     answers::About,
     cache::{Cache, part_of},
     client::Client,
     listing::is_inside,
-    meter::Meter,
     patience::{Attempts, Trouble},
     repo::is_commit,
     transfer::{self, Coming},

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use wb_core::download::Observer;
+
 use crate::{
-    Error, Observer, Patience, Why,
+    Error, Patience, Why,
     error::{failure, wanted},
 };
 
@@ -96,7 +98,7 @@ impl<'a> Attempts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use wb_core::download::Silent;
 
     fn trouble(after: Option<u64>) -> Trouble {
         let error = failure(Why::Unreachable, "o/n", "no answer");

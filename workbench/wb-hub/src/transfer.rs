@@ -7,13 +7,16 @@ use std::{
 };
 
 use ureq::http::HeaderMap;
-use wb_core::{atomic, faults};
+use wb_core::{
+    atomic,
+    download::{Meter, Observer},
+    faults,
+};
 
 use crate::{
-    Digest, Error, Observer, Why,
+    Digest, Error, Why,
     answers::About,
     client::{Client, Opened},
-    meter::Meter,
     patience::{Attempts, Trouble},
     repo::is_commit,
 };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, suggest};
+use wb_core::{EncoderPlace, EncoderRef, Progress, RunDir, fingerprint::Fingerprint, remote, suggest};
 use wb_encoder::{
     BiEncoder, CrossEncoder, DeviceConfig, Folder, MemoryType, OpenDevice, ScoreActivation, Tokenizer, TokenizerConfig,
     folder::MaxTokens, kernels::has_bf16_products, losses::LossConfig,
@@ -35,7 +35,7 @@ pub fn of_reference(reference: &EncoderRef) -> Result<Fingerprint> {
     let of_folder = Folder::fingerprint(&locate(reference)?)?;
     let Some(adapter) = &reference.adapter else { return Ok(of_folder) };
     let mut all = Fingerprint::builder();
-    all.text(of_folder.as_str()).text(Folder::fingerprint(adapter)?.as_str());
+    all.text(of_folder.as_str()).text(Folder::fingerprint(&remote::local(adapter)?)?.as_str());
     Ok(all.finish())
 }
 
@@ -131,6 +131,11 @@ pub fn check(experiment: &Experiment) -> Result<CheckedEncoder> {
 
 /// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.
 pub fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
+    let remote = Path::new(&reference.id);
+    if remote::is_remote(remote) && remote::missing(remote)?.is_some_and(|bytes| bytes > 0) {
+        let small = remote::local_of(remote, &|name| !Folder::small_files_among(&[name]).is_empty())?;
+        return Ok(Folder::sized_like(&small.path, experiment.seed)?);
+    }
     let EncoderPlace::Hub { id, revision } = reference.place(session::runs())? else {
         return pretrained_encoder(reference);
     };
@@ -322,7 +327,7 @@ fn read(reference: &EncoderRef, path: &Path) -> Result<Folder> {
         folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
     }
     if let Some(adapter) = &reference.adapter {
-        folder.add_peft(adapter)?;
+        folder.add_peft(&remote::local(adapter)?)?;
     }
     if reference.lowercase {
         folder.tokenizer = folder.tokenizer.lowercased()?;

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::{EncoderPlace, EncoderRef, RunDir};
+use wb_core::{
+    EncoderPlace, EncoderRef, RunDir,
+    remote::{self, Outgoing},
+};
 use wb_encoder::{ExportConfig, ExportFormat, Exported};
 
 use crate::{
@@ -19,6 +22,8 @@ use crate::{
 ///
 /// If the encoder is not there, or its format cannot hold it.
 pub fn export(name: &str, config: ExportConfig, out: &Path, runs: &Path) -> Result<Exported> {
+    let to = Outgoing::to(out)?;
+    let to = if remote::is_remote(out) { to.absent()?.anew()? } else { to };
     let (folder, run) = encoder::named(&EncoderRef::from(name), runs)?;
     let run = run.or_else(|| run_around(name));
     let experiment = match &run {
@@ -30,7 +35,8 @@ pub fn export(name: &str, config: ExportConfig, out: &Path, runs: &Path) -> Resu
     let config = ExportConfig { similarity, ..config };
     let subject = Subject { folder: &folder, config: &config, out };
     let card = ModelCard::gather(run.as_ref(), experiment)?;
-    let mut exported = wb_encoder::export(&folder, &config, &|exported| card.text(&subject, exported), out)?;
+    let mut exported = wb_encoder::export(&folder, &config, &|exported| card.text(&subject, exported), to.local())?;
+    to.send(&[])?;
     exported.notes.extend(note);
     Ok(exported)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
+use wb_core::remote;
 use wb_encoder::{
     DeviceConfig, Folder,
     folder::MaxTokens,
@@ -55,8 +56,12 @@ fn open(asset: &Asset<'_>) -> Result<()> {
     const HERE: &str = "paths are relative to the folder in which wb is started";
     let cannot = || format!("cannot read {}", asset.key);
     match &asset.kind {
-        AssetKind::File(file) if !file.is_file() => Err(not_there("file", file, HERE)).with_context(cannot),
-        AssetKind::Folder(folder) if !folder.is_dir() => Err(not_there("folder", folder, HERE)).with_context(cannot),
+        AssetKind::File(file) if !remote::local(file).with_context(cannot)?.is_file() => {
+            Err(not_there("file", file, HERE)).with_context(cannot)
+        }
+        AssetKind::Folder(folder) if !remote::local(folder).with_context(cannot)?.is_dir() => {
+            Err(not_there("folder", folder, HERE)).with_context(cannot)
+        }
         AssetKind::Source(source) if asset.key.starts_with("bench.") => {
             source.fingerprint().map(|_| ()).with_context(cannot)
         }
@@ -102,7 +107,8 @@ pub fn unmade_pairs(experiment: &Experiment) -> Option<&Path> {
         SourceChoice::Jsonl(files) => Some(files.path.as_path()),
         _ => None,
     });
-    files.into_iter().find(|path| path.ends_with("pairs.jsonl") && !path.exists())
+    // Who does not answer is told when it is read.
+    files.into_iter().find(|path| path.ends_with("pairs.jsonl") && !remote::exists(path).unwrap_or(true))
 }
 
 /// Refuses stages whose texts would be longer than the encoder's, or would be nothing but special tokens.

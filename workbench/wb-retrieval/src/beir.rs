@@ -1,13 +1,12 @@
 //! BEIR's folder: `corpus.jsonl`, `queries.jsonl`, `qrels/SPLIT.tsv`.
 
 use std::{
-    fs::File,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, de::DeserializeOwned};
-use wb_core::{Corpus, Document, Qrels, Query};
+use wb_core::{Corpus, Document, Qrels, Query, remote};
 
 use crate::{Error, Result};
 
@@ -151,7 +150,7 @@ fn json_lines<L: DeserializeOwned, T>(path: &Path, make: impl Fn(L) -> T) -> Res
 
 /// The lines of a file that are not blank, with their numbers. Bytes that are not UTF-8 are an error with the line.
 pub(crate) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, String)>>> {
-    let file = File::open(path).map_err(Error::io("read", path))?;
+    let file = remote::open(path)?;
     let mut reader = BufReader::new(file);
     let path: PathBuf = path.to_path_buf();
     let mut number = 0;

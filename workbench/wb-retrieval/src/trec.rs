@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use wb_core::atomic;
+use wb_core::{atomic, remote::Outgoing};
 
 use crate::{Error, Result};
 
@@ -34,7 +34,8 @@ pub fn write_runs(path: &Path, runs: &[TrecRanking], tag: &str) -> Result<()> {
         word(&run.query, "query id")?;
         run.hits.iter().try_for_each(|(document, _)| word(document, "document id"))?;
     }
-    atomic::write_with(path, |file| {
+    let to = Outgoing::to(path)?;
+    atomic::write_with(to.local(), |file| {
         let mut out = BufWriter::new(file);
         for run in runs {
             for ((document, score), rank) in run.hits.iter().zip(1..) {
@@ -44,7 +45,7 @@ pub fn write_runs(path: &Path, runs: &[TrecRanking], tag: &str) -> Result<()> {
         }
         out.flush()
     })?;
-    Ok(())
+    to.send(&[])
 }
 
 /// Reads a run file: queries in the order in which they first stand there, their hits by descending score, those of one

@@ -4,6 +4,7 @@
 pub mod machine;
 mod made_up;
 mod sandbox;
+pub mod storage;
 
 #[cfg(unix)]
 pub use sandbox::send;

@@ -32,7 +32,7 @@ pub use files::{FileRole, FolderFiles};
 pub use index::{Changes, CodeIndex, build};
 pub use issue::{IssueWeights, PartedQuestion};
 pub use patterns::LinePattern;
-pub use place::{IndexPlace, caches, vector_store};
+pub use place::{IndexPlace, vector_store};
 pub use ranking::{FoundUnit, RankingWeights, SearchQuestion};
 pub use units::{CodeUnit, cut};
 pub use vectors::{UnitVectors, VectorEncoder, VectorStore};

@@ -2,12 +2,11 @@
 
 use std::{
     collections::HashMap,
-    env,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint};
+use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint, paths::caches};
 
 use crate::{
     AnnotationFile, CodeIndex, Error, FolderFiles, ProjectAnnotations, Result, UnitVectors, VectorEncoder, VectorStore,
@@ -200,16 +199,6 @@ fn outside(root: &Path, file: PathBuf) -> Result<PathBuf> {
         }
         _ => Ok(file),
     }
-}
-
-/// The folder of caches: the one that the environment says, else `.cache` in the home folder.
-pub fn caches() -> Result<PathBuf> {
-    let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let lost = || {
-        let what = "no folder for caches: neither XDG_CACHE_HOME nor HOME is set";
-        Error::failed(what).with_hint("export XDG_CACHE_HOME=$PWD/.cache")
-    };
-    given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache"))).ok_or_else(lost)
 }
 
 /// The store of an encoder's vectors in the folder of caches.

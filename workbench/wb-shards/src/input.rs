@@ -3,7 +3,6 @@
 
 use std::{
     collections::VecDeque,
-    fs::File,
     io::{BufReader, Read, Write},
     ops::Range,
     path::Path,
@@ -11,7 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, RangeReader, atomic};
+use wb_core::{Error, RangeReader, atomic, remote};
 
 use crate::{Result, Store};
 
@@ -37,7 +36,7 @@ pub struct PlannedInput {
 impl PlannedInput {
     /// Puts a file into a place, unless it is there.
     pub fn of_file(work: &Store, file: &Path) -> Result<Self> {
-        let mut from = BufReader::new(File::open(file).map_err(Error::io("read", file))?);
+        let mut from = BufReader::new(remote::open(file)?);
         let (mut whole, mut pieces, mut bytes) = (blake3::Hasher::new(), Vec::new(), 0);
         loop {
             let mut piece = Vec::new();
@@ -51,7 +50,7 @@ impl PlannedInput {
         }
         let input = Self { bytes, blake3: whole.finalize().to_hex().to_string(), pieces };
         if work.size(&input.name())? != Some(bytes) {
-            work.upload(&input.name(), file)?;
+            work.upload(&input.name(), &remote::local(file)?)?;
         }
         Ok(input)
     }

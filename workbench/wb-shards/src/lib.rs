@@ -16,6 +16,7 @@ mod merge;
 mod number;
 mod plan;
 mod reader;
+mod remote;
 mod s3;
 mod status;
 mod store;
@@ -33,6 +34,7 @@ pub use self::{
     number::shard_of_environment,
     plan::{OpenPlan, PlannedBuild, ShardPlan},
     reader::ShardReader,
+    remote::Buckets,
     status::{ShardState, WorkStatus},
     store::{Created, Store},
 };

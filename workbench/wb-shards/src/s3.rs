@@ -9,12 +9,10 @@ use object_store::{
     ClientOptions, ObjectStore,
     aws::{AmazonS3Builder, AmazonS3ConfigKey},
 };
-use wb_core::Error;
+use wb_core::{Error, remote::SCHEME};
 
 use crate::Result;
 
-/// Scheme of names in a bucket.
-pub(crate) const SCHEME: &str = "s3://";
 /// Longest wait for one answer; a part of an upload is one.
 const ANSWER: Duration = Duration::from_secs(120);
 /// The variable that forbids the network.

@@ -9,19 +9,22 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use futures_util::TryStreamExt as _;
 use object_store::{
-    Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart, local::LocalFileSystem,
-    path::Path as ObjectPath,
+    Error as StoreError, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart,
+    local::LocalFileSystem, path::Path as ObjectPath,
 };
 use tokio::runtime::{Builder, Runtime};
-use wb_core::Error;
+use wb_core::{Error, remote::SCHEME};
 
-use crate::{Result, TryAgain, s3};
+use crate::{Result, TryAgain, passing, s3};
 
 /// Bytes of a part of an upload, and of a download; S3 takes no smaller ones but the last.
 const PART: usize = 16 << 20;
 /// Parts of an upload, or of a download, that are on their way at once.
 const AT_ONCE: usize = 4;
+/// Small objects that are on their way at once.
+const SMALL_AT_ONCE: usize = 32;
 
 /// A folder, or a prefix of a bucket, with what is in it by names such as `shards/00042.json`.
 #[derive(Debug, Clone)]
@@ -33,6 +36,23 @@ pub struct Store {
     prefix: String,
     /// False where a bucket is asked without a key of the environment, by the machine's role.
     has_key: bool,
+}
+
+/// An object as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundObject {
+    /// Its key in the bucket.
+    pub(crate) key: String,
+    /// Length in bytes.
+    pub(crate) bytes: u64,
+    /// A word that changes when it changes; none where the server gives none.
+    pub(crate) version: Option<String>,
+}
+
+impl From<ObjectMeta> for FoundObject {
+    fn from(meta: ObjectMeta) -> Self {
+        Self { key: meta.location.into(), bytes: meta.size, version: meta.e_tag }
+    }
 }
 
 /// Maker of an object that is there once.
@@ -51,20 +71,17 @@ impl Store {
     ///
     /// If the name is of neither kind, the folder cannot be made, or the environment forbids the network.
     pub fn open(place: &str) -> Result<Self> {
-        // What is no text is no name of a server and no key.
-        let variables =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self::open_by(place, &variables.collect::<Vec<_>>())
+        Self::open_by(place, &variables_of_environment())
     }
 
     /// [`Store::open`] by the variables of an environment.
     pub fn open_by(place: &str, variables: &[(String, String)]) -> Result<Self> {
-        if let Some(rest) = place.strip_prefix(s3::SCHEME) {
+        if let Some(rest) = place.strip_prefix(SCHEME) {
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
             if bucket.is_empty() {
                 return Err(not_a_place(place));
             }
-            let root = format!("{}{bucket}", s3::SCHEME);
+            let root = format!("{}{bucket}", SCHEME);
             let prefix = prefix.trim_matches('/').to_owned();
             let has_key = variables.iter().any(|(name, _)| name == "AWS_ACCESS_KEY_ID");
             return Ok(Self { objects: s3::bucket(bucket, variables)?, root, prefix, has_key });
@@ -99,6 +116,7 @@ impl Store {
         format!("{}/{name}", self.place())
     }
 
+    /// A name in it.
     fn path(&self, name: &str) -> ObjectPath {
         ObjectPath::from(if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) })
     }
@@ -112,6 +130,29 @@ impl Store {
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(self.failed("read", name, error)),
         }
+    }
+
+    /// The object of this very key, as it stands; none where there is none.
+    pub(crate) fn look(&self, key: &str) -> Result<Option<FoundObject>> {
+        let path = key_of(key)?;
+        match block_on(self.objects.head(&path))? {
+            Ok(object) => Ok(Some(object.into())),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed("read", key, error)),
+        }
+    }
+
+    /// All objects below a key, those of every depth, in order; all of the bucket below an empty one.
+    pub(crate) fn below(&self, key: &str) -> Result<Vec<FoundObject>> {
+        let path = key_of(key)?;
+        let listed = block_on(self.objects.list((!key.is_empty()).then_some(&path)).try_collect::<Vec<_>>())?;
+        let mut found: Vec<FoundObject> = match listed {
+            Ok(listed) => listed.into_iter().map(FoundObject::from).collect(),
+            Err(StoreError::NotFound { .. }) => Vec::new(),
+            Err(error) => return Err(self.failed("list", key, error)),
+        };
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(found)
     }
 
     /// Bytes of an object, from a place to another one; fewer where it ends before.
@@ -128,18 +169,49 @@ impl Store {
         size: u64,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (runtime, path) = (runtime()?, self.path(name));
-        let (mut coming, mut next) = (VecDeque::new(), 0);
+        let object = FoundObject { key: self.path(name).into(), bytes: size, version: None };
+        self.pieces(&[(object, 0)], |_, piece| take(piece))
+    }
+
+    /// Gives the bytes of objects, each from a place on, to `take` with the object's number, piece by piece and in order,
+    /// while the next ones are on their way.
+    pub(crate) fn pieces<E: From<Error>>(
+        &self,
+        wanted: &[(FoundObject, u64)],
+        mut take: impl FnMut(usize, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let runtime = runtime()?;
+        let ranges = wanted.iter().enumerate().flat_map(|(at, (object, from))| {
+            let begins = (*from..object.bytes).step_by(PART);
+            begins.map(move |begin| (at, begin..(begin + PART as u64).min(object.bytes)))
+        });
+        let (mut ranges, mut coming, mut bytes) = (ranges.peekable(), VecDeque::new(), 0);
         loop {
-            while coming.len() < AT_ONCE && next < size {
-                let range = next..(next + PART as u64).min(size);
-                next = range.end;
-                let (objects, path) = (Arc::clone(&self.objects), path.clone());
-                coming.push_back(runtime.spawn(async move { objects.get_range(&path, range).await }));
+            let fits = |(_, range): &(usize, Range<u64>)| bytes + (range.end - range.start) <= (AT_ONCE * PART) as u64;
+            let next = if coming.len() < SMALL_AT_ONCE { ranges.next_if(fits) } else { None };
+            if let Some((at, range)) = next {
+                let object = &wanted[at].0;
+                let length = range.end - range.start;
+                let path = key_of(&object.key)?;
+                let options = GetOptions::new().with_range(Some(range)).with_if_match(object.version.clone());
+                let objects = Arc::clone(&self.objects);
+                let get = async move { objects.get_opts(&path, options).await?.bytes().await };
+                coming.push_back((at, length, runtime.spawn(get)));
+                bytes += length;
+                continue;
             }
-            let Some(piece) = coming.pop_front() else { return Ok(()) };
-            let piece = runtime.block_on(piece).unwrap_or_else(|error| Err(error.into()));
-            take(&piece.map_err(|error| self.failed("read", name, error))?)?;
+            let Some((at, length, piece)) = coming.pop_front() else { return Ok(()) };
+            bytes -= length;
+            let key = &wanted[at].0.key;
+            let piece = match runtime.block_on(piece).unwrap_or_else(|error| Err(error.into())) {
+                Ok(piece) if piece.len() as u64 == length => piece,
+                Ok(_) | Err(StoreError::Precondition { .. } | StoreError::NotFound { .. }) => {
+                    let what = format!("{}/{key} changed while it was read", self.root);
+                    return Err(passing(Error::failed(what).with_hint("give the same command again")).into());
+                }
+                Err(error) => return Err(self.failed_at("read", &format!("{}/{key}", self.root), error).into()),
+            };
+            take(at, &piece)?;
         }
     }
 
@@ -174,17 +246,29 @@ impl Store {
     /// Writes a file into an object, part by part. Only for names that nobody else writes, or that say the content: a large
     /// object cannot be created in one step.
     pub fn upload(&self, name: &str, file: &Path) -> Result<()> {
+        self.send(&self.path(name), file, PutMode::Create)
+    }
+
+    /// Writes a file into the object of this very key, over the one that is there.
+    pub(crate) fn replace(&self, key: &str, file: &Path) -> Result<()> {
+        self.send(&key_of(key)?, file, PutMode::Overwrite)
+    }
+
+    fn send(&self, path: &ObjectPath, file: &Path, mode: PutMode) -> Result<()> {
+        let failed = |error| self.failed_at("write", &format!("{}/{path}", self.root), error);
         let mut from = File::open(file).map_err(Error::io("read", file))?;
         let length = from.metadata().map_err(Error::io("read", file))?.len();
         if length <= PART as u64 {
             let mut bytes = Vec::with_capacity(length as usize);
             from.read_to_end(&mut bytes).map_err(Error::io("read", file))?;
-            return self.create(name, bytes).map(|_| ());
+            return match block_on(self.objects.put_opts(path, PutPayload::from(bytes), mode.into()))? {
+                Ok(_) | Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => Ok(()),
+                Err(error) => Err(failed(error)),
+            };
         }
-        let path = self.path(name);
         let mut unread = None;
         let uploaded = block_on(async {
-            let mut upload = WriteMultipart::new_with_chunk_size(self.objects.put_multipart(&path).await?, PART);
+            let mut upload = WriteMultipart::new_with_chunk_size(self.objects.put_multipart(path).await?, PART);
             loop {
                 let mut part = Vec::with_capacity(PART);
                 match from.by_ref().take(PART as u64).read_to_end(&mut part) {
@@ -202,7 +286,7 @@ impl Store {
         })?;
         match unread {
             Some(error) => Err(Error::io("read", file)(error)),
-            None => uploaded.map_err(|error| self.failed("write", name, error)),
+            None => uploaded.map_err(failed),
         }
     }
 
@@ -239,6 +323,10 @@ impl Store {
 
     /// An error with its hint, and whether the same may pass at another time.
     fn failed(&self, action: &str, name: &str, error: StoreError) -> Error {
+        self.failed_at(action, &self.shown(name), error)
+    }
+
+    fn failed_at(&self, action: &str, shown: &str, error: StoreError) -> Error {
         let (hint, may_pass) = match &error {
             StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
                 (Some("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION have to be those of its owner"), false)
@@ -252,10 +340,24 @@ impl Store {
             ),
             _ => (None, true),
         };
-        let failed = Error::failed(format!("cannot {action} {}", self.shown(name))).with_cause(error);
+        let failed = Error::failed(format!("cannot {action} {shown}")).with_cause(error);
         let failed = failed.with_hint_if(hint);
         if may_pass { failed.of_kind(TryAgain) } else { failed }
     }
+}
+
+/// The variables by which buckets are found. What is no text is no name of a server and no key.
+pub(crate) fn variables_of_environment() -> Vec<(String, String)> {
+    let variables = std::env::vars_os();
+    variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+}
+
+/// The path of a key as it is written in a bucket: nothing in it is taken for something else.
+fn key_of(key: &str) -> Result<ObjectPath> {
+    ObjectPath::parse(key).map_err(|error| {
+        let hint = "no part of a key may be empty, `.`, `..` or hold control characters";
+        Error::failed(format!("`{key}` is no key of an object")).with_cause(error).with_hint(hint)
+    })
 }
 
 fn not_a_place(place: &str) -> Error {

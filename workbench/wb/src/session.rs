@@ -1,4 +1,4 @@
-//! The hub's session of this process, and what a person sees of it.
+//! The hub and the object storage of this process, and what a person sees of them.
 
 use std::{
     io::{BufRead, Write},
@@ -6,8 +6,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use wb_core::{Progress, quantities::bytes};
-use wb_hub::{Demand, Hub, LockFile, Observer, Settings};
+use wb_core::{
+    Progress,
+    download::{Demand, Observer},
+    quantities::bytes,
+    remote,
+};
+use wb_hub::{Hub, LockFile, Settings};
+use wb_shards::Buckets;
 
 use crate::{
     args::Downloads,
@@ -21,8 +27,9 @@ const ASKED_FOR: u64 = 1_000_000_000;
 pub fn begin(runs: Option<&Path>, downloads: &Downloads) {
     let runs = wb_pipeline::session::begin(runs);
     let settings = Settings { locked: downloads.locked, ..Settings::of_environment() };
-    let observer = Terminal { bars: Mutex::default(), yes: downloads.yes };
-    Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer).install();
+    let observer = || Terminal { bars: Mutex::default(), yes: downloads.yes };
+    Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer()).install();
+    remote::install(Buckets::of_environment(observer()));
 }
 
 /// A person at a terminal, or a log.

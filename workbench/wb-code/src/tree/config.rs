@@ -1,9 +1,13 @@
 //! Configuration of the tree: which of its files are read.
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_core::remote;
 
 use crate::{Error, Language, Result, prose::MAX_ANCHOR_CHARS};
 
@@ -110,10 +114,19 @@ impl TreeConfig {
         languages
     }
 
+    /// True where something is at its path, and for the registry.
+    pub(super) fn is_there(&self) -> Result<bool> {
+        match &self.path {
+            Some(path) if remote::is_remote(Path::new(path)) => remote::exists(Path::new(path)),
+            Some(path) => Ok(Path::new(path).is_dir()),
+            None => Ok(false),
+        }
+    }
+
     /// The folder to read.
     pub fn root(&self) -> Result<PathBuf> {
         let root = match &self.path {
-            Some(path) => PathBuf::from(path),
+            Some(path) => remote::local(Path::new(path))?,
             None => {
                 let lost = "cannot find Cargo's registry sources: neither CARGO_HOME nor HOME is set";
                 cargo_home().ok_or_else(|| Error::failed(lost).with_hint(ELSEWHERE))?.join("registry").join("src")

@@ -55,7 +55,8 @@ impl Listing {
     pub(super) fn of(config: &TreeConfig) -> Result<Self> {
         let languages = config.languages();
         let root = match config.root() {
-            Err(_) if config.optional => return Ok(Self::absent(config, languages)),
+            // A server that does not answer says nothing about the folder.
+            Err(_) if config.optional && !config.is_there()? => return Ok(Self::absent(config, languages)),
             root => root?,
         };
         let extensions = extensions(&languages);

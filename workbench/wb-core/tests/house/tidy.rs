@@ -20,7 +20,7 @@ const FLOORS: [(&str, u32); 21] = [
     ("wb-core", 1),
     ("wb-fake-hub", 1),
     ("wb-fake-llm", 1),
-    ("wb-sandbox", 1),
+    ("wb-sandbox", 2),
     ("wb-agents", 2),
     ("wb-hub", 2),
     ("wb-code", 2),

@@ -33,8 +33,8 @@ pub struct CodeMapConfig {
 }
 
 impl CodeMapConfig {
-    fn input(&self) -> Input {
-        Input::of(&self.path)
+    fn input(&self) -> Result<Input> {
+        Input::at(&self.path)
     }
 }
 
@@ -55,11 +55,11 @@ impl PairSource for CodeMapConfig {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {
-        fingerprint(self, &[self.input()])
+        fingerprint(self, &[self.input()?])
     }
 
     fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
-        let Input { path, stem } = self.input();
+        let Input { path, stem } = self.input()?;
         let bytes = fs::read(&path).map_err(Error::io("read", &*path))?;
         progress(Progress::new("reading pairs", bytes.len(), bytes.len()));
         let codes: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {

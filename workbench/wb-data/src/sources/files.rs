@@ -8,7 +8,11 @@ use std::{
 };
 
 use serde::Serialize;
-use wb_core::{Progress, fingerprint::Fingerprint};
+use wb_core::{
+    Progress,
+    fingerprint::Fingerprint,
+    remote::{self, RemoteCopy},
+};
 
 use super::{
     csv,
@@ -71,19 +75,21 @@ pub(crate) struct Input {
 
 impl Input {
     /// A file whose records are named without what says its format.
-    pub(super) fn of(path: &Path) -> Self {
-        Self { path: Arc::from(path), stem: stem(path) }
+    pub(super) fn at(path: &Path) -> Result<Self> {
+        let path = remote::local(path)?;
+        Ok(Self { path: Arc::from(path.as_path()), stem: stem(&path) })
     }
 }
 
 /// The files of a path: itself, or those of its folder that have the format, and how many others lie there.
 pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
+    let RemoteCopy { path, mut others } = remote::local_of(path, &|name| Format::of(name.as_ref()) == Some(format))?;
+    let path = &path;
     let meta = fs::metadata(path).map_err(Error::io("read", path))?;
     if !meta.is_dir() {
-        return Ok((vec![Input::of(path)], 0));
+        return Ok((vec![Input { path: Arc::from(path.as_path()), stem: stem(path) }], 0));
     }
     let mut found = Vec::new();
-    let mut others = 0;
     walk(path, &mut |file| match Format::of(&file) == Some(format) {
         true => found.push(file),
         false => others += 1,
@@ -118,13 +124,14 @@ pub(crate) fn list(path: &Path, format: Format) -> Result<(Vec<Input>, u64)> {
 
 /// The files of a path in whatever format, in order of their paths, each with its format.
 pub(crate) fn list_all(path: &Path) -> Result<Vec<(Input, Format)>> {
+    let path = &remote::local_of(path, &|name| Format::of(name.as_ref()).is_some())?.path;
     if !fs::metadata(path).map_err(Error::io("read", path))?.is_dir() {
         let format = Format::of(path).ok_or_else(|| {
             let endings: Vec<&str> = Format::ALL.iter().flat_map(|format| format.suffixes()).copied().collect();
             Error::file(path, format!("the name says no format, expected one of {}", endings.join(", ")))
         })?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        return Ok(vec![(Input { path: Arc::from(path), stem: name }, format)]);
+        return Ok(vec![(Input { path: Arc::from(path.as_path()), stem: name }, format)]);
     }
     let mut found = Vec::new();
     walk(path, &mut |file| found.extend(Format::of(&file).map(|format| (file, format))))?;

@@ -58,8 +58,8 @@ pub(super) fn code2code() -> Task {
 }
 
 impl JoinedConfig {
-    fn inputs(&self) -> [Input; 2] {
-        [&self.left.path, &self.right.path].map(|path| Input::of(path))
+    fn inputs(&self) -> Result<[Input; 2]> {
+        Ok([Input::at(&self.left.path)?, Input::at(&self.right.path)?])
     }
 
     /// Texts with their keys and places in file order.
@@ -122,11 +122,11 @@ impl PairSource for JoinedConfig {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {
-        fingerprint(self, &self.inputs())
+        fingerprint(self, &self.inputs()?)
     }
 
     fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
-        let [left, right] = self.inputs();
+        let [left, right] = self.inputs()?;
         let anchors = self.side(&self.left, &left, &mut gather, progress)?;
         let mut positives: BTreeMap<String, String> = self
             .side(&self.right, &right, &mut gather, progress)?

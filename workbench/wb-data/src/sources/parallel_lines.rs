@@ -41,8 +41,8 @@ pub struct ParallelLinesConfig {
 }
 
 impl ParallelLinesConfig {
-    fn inputs(&self) -> [Input; 2] {
-        [&self.anchors, &self.positives].map(|path| Input::of(path))
+    fn inputs(&self) -> Result<[Input; 2]> {
+        Ok([Input::at(&self.anchors)?, Input::at(&self.positives)?])
     }
 }
 
@@ -64,11 +64,11 @@ impl PairSource for ParallelLinesConfig {
     }
 
     fn fingerprint(&self) -> Result<Fingerprint> {
-        fingerprint(self, &self.inputs())
+        fingerprint(self, &self.inputs()?)
     }
 
     fn gather(&self, mut gather: Gather<'_>, progress: &mut dyn FnMut(Progress)) -> Result<SourceRead> {
-        let [left, right] = self.inputs();
+        let [left, right] = self.inputs()?;
         let mut files = (open(&left.path)?, open(&right.path)?);
         let mut number = 0;
         loop {

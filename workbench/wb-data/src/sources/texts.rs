@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::BufRead as _, path::Path, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wb_core::{Origin, Progress};
+use wb_core::{Origin, Progress, remote};
 
 use super::{
     HubFiles,
@@ -161,7 +161,7 @@ fn each_line(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<u64> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let path: Arc<Path> = Arc::from(path);
+    let path: Arc<Path> = Arc::from(remote::local(path)?);
     let mut opened = open(&path)?;
     for number in 1.. {
         let mut line = Vec::new();

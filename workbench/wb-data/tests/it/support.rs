@@ -8,6 +8,7 @@ use wb_core::{
     seed::{GAMMA, split_mix64},
 };
 use wb_data::{OnBad, Result, SourceRead, sources::CodeMapConfig};
+use wb_sandbox::storage;
 
 /// Sources, with one of them in place of the kind that is read above this crate.
 pub type SourceConfig = wb_data::SourceConfig<CodeMapConfig>;
@@ -32,9 +33,24 @@ pub fn source(config: serde_json::Value) -> SourceConfig {
     source
 }
 
-/// Reads a source, stopping at the first bad record.
+/// Reads a source, stopping at the first bad record; and once more from object storage, where all has to be the same.
 pub fn read(config: serde_json::Value) -> Result<SourceRead> {
-    source(config).read(0, OnBad::Stop, &mut silent)
+    let remote = source(storage::with_places(&config)).read(0, OnBad::Stop, &mut silent);
+    let here = source(config).read(0, OnBad::Stop, &mut silent);
+    match (&here, &remote) {
+        (Ok(here), Ok(remote)) => {
+            assert_eq!((&here.pairs, &here.skipped), (&remote.pairs, &remote.skipped), "{}", remote.name);
+        }
+        (Err(here), Err(remote)) => assert_eq!(cause(here), cause(remote)),
+        (here, remote) => panic!("{:?} here, {:?} from object storage", here.is_ok(), remote),
+    }
+    here
+}
+
+/// The error's message with the names of files alone.
+fn cause(error: &wb_core::Error) -> String {
+    let message = error.to_string();
+    message.split(' ').map(|word| word.rsplit('/').next().unwrap_or(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes a file and reads it as a source of a kind without further options.

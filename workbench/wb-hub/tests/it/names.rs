@@ -2,8 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use wb_core::{Progress, lock::FileLock};
-use wb_hub::{Demand, Observer, RepoKind, RepoRef, Settings, Why};
+use wb_core::{
+    Progress,
+    download::{Demand, Observer},
+    lock::FileLock,
+};
+use wb_hub::{RepoKind, RepoRef, Settings, Why};
 
 use crate::{Model, repo, wanted};
 

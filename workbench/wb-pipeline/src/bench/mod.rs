@@ -14,6 +14,7 @@ use wb_core::{
     Encoder, PairSet, Progress,
     fingerprint::Fingerprint,
     records::outcome::{ContestantOutcome, ContestantRole},
+    remote,
     run_dir::{read_json, write_json},
 };
 use wb_data::Tolerance;
@@ -163,7 +164,8 @@ fn plan(
         let tolerance = experiment.data()?.tolerance();
         return Ok(benchmark.plan(BenchmarkData::Pairs(&pairs_of(&entry.sources, tolerance, progress)?))?);
     }
-    let dataset = match (&entry.dataset, trained_on) {
+    let folder = entry.dataset.as_deref().map(remote::local).transpose()?;
+    let dataset = match (&folder, trained_on) {
         (Some(folder), _) => BenchmarkData::Folder(folder),
         (None, Some((folder, trained_on))) => BenchmarkData::Repository { folder, trained_on },
         (None, None) => BenchmarkData::Pairs(&data.prepared.test),

@@ -13,6 +13,7 @@ use wb_bench::{
 use wb_core::{
     Encoder, PairSet, Progress, RunDir, Seed, distinct,
     records::outcome::{ContestantOutcome, ContestantRole},
+    remote,
 };
 use wb_data::OnBad;
 use wb_encoder::{DeviceConfig, MemoryType};
@@ -167,7 +168,8 @@ impl NamedBenchmarks<'_> {
         let mut plans = Vec::new();
         for (benchmark, folder) in self.benchmarks.iter().zip(self.folders) {
             let pairs = self.pairs(benchmark, run, progress)?;
-            let dataset = match (&pairs, folder) {
+            let folder = folder.as_deref().map(remote::local).transpose()?;
+            let dataset = match (&pairs, &folder) {
                 (Some(pairs), _) => BenchmarkData::Pairs(pairs),
                 (None, Some(folder)) => BenchmarkData::Folder(folder),
                 (None, None) => bail!("{} needs its data: --dataset DIR", name_of(benchmark)),

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::Result;
+use wb_core::remote;
 
 use crate::config::SourceChoice;
 
@@ -36,6 +37,7 @@ pub struct FoundRecords {
 /// Pairs that a source is assumed to have; nothing of sources whose files say little about that.
 pub fn of_source(source: &SourceChoice) -> Result<Option<FoundRecords>> {
     let files = match source {
+        SourceChoice::Code(tree) if !is_here(Path::new(tree.path.as_deref().unwrap_or_default()))? => return Ok(None),
         SourceChoice::Code(tree) => {
             let sizes = wb_code::tree_files(tree)?.files;
             let bytes: u64 = sizes.iter().filter_map(|file| fs::metadata(&file.absolute).ok()).map(|m| m.len()).sum();
@@ -48,10 +50,19 @@ pub fn of_source(source: &SourceChoice) -> Result<Option<FoundRecords>> {
         | SourceChoice::Hub(_)
         | SourceChoice::TextToSql(_) => return Ok(None),
     };
-    if !files.path.exists() {
-        return Ok(of_catalog(&files.path));
+    if !is_here(&files.path)? {
+        return Ok(None);
     }
-    Ok(Some(of_files(&files.path, &below(&files.path), |_| true)))
+    let path = remote::local(&files.path)?;
+    if !path.exists() {
+        return Ok(of_catalog(&path));
+    }
+    Ok(Some(of_files(&path, &below(&path), |_| true)))
+}
+
+/// False for what is in object storage and not copied yet: an estimate fetches nothing.
+pub fn is_here(path: &Path) -> wb_core::Result<bool> {
+    Ok(!remote::is_remote(path) || remote::missing(path)? == Some(0))
 }
 
 /// Records of data that is yet to be fetched, as its publishers count them.

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use wb_bench::BenchmarkConfig;
 use wb_code::TreeConfig;
+use wb_core::remote;
 use wb_data::split::SplitConfig;
 
 use super::{
@@ -114,6 +115,10 @@ fn texts(entry: &BenchEntry, test: Option<f64>) -> Result<Option<(f64, f64)>> {
         let pairs = if entry.sources.is_empty() { test } else { sources(&entry.sources)?.1 };
         return Ok(pairs.map(|pairs| (pairs, pairs)));
     };
+    if !files::is_here(folder)? {
+        return Ok(None);
+    }
+    let folder = &remote::local(folder)?;
     let all = files::below(folder);
     let records = |wanted: &dyn Fn(&str) -> bool| files::of_files(folder, &all, wanted).records;
     let (queries, documents) = match &entry.benchmark {

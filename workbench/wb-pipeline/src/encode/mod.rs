@@ -12,7 +12,10 @@ use std::{
 
 use anyhow::Result;
 use wb_core::{
-    Embeddings, Encoder, Error, Interaction, Progress, Side, atomic, fingerprint::Fingerprint, lock::FileLock,
+    Embeddings, Encoder, Error, Interaction, Progress, Side, atomic,
+    fingerprint::Fingerprint,
+    lock::FileLock,
+    remote::{self, Outgoing},
 };
 use wb_encoder::BiEncoder;
 
@@ -63,7 +66,9 @@ impl EncodeTask {
         let format = OutputFormat::of(&self.out)?;
         // What an unfinished encoding has put beside its file is its own.
         let beside = if self.blocks().is_dir() { Vec::new() } else { format.beside(&self.out) };
-        if let Some(there) = std::iter::once(&self.out).chain(&beside).find(|path| path.exists()) {
+        if remote::is_remote(&self.out) {
+            Outgoing::to(&self.out)?.absent()?;
+        } else if let Some(there) = std::iter::once(&self.out).chain(&beside).find(|path| path.exists()) {
             return Err(Error::file(there, "is there already, and nothing is written over")
                 .with_hint("name another file with --out, or take that one away")
                 .into());
@@ -80,6 +85,19 @@ impl EncodeTask {
     /// If the file is there already, a text cannot be read, or more numbers are asked for than a vector has.
     pub fn encode(&self, encoder: &BiEncoder, progress: &mut dyn FnMut(Progress)) -> Result<EncodedFile> {
         let format = self.check()?;
+        let out = Outgoing::to(&self.out)?;
+        let here = Self { out: out.local().to_owned(), ..self.clone() };
+        here.encode_here(encoder, format, out, progress)
+    }
+
+    /// Encodes to a file of this disk, which is sent to where it belongs.
+    fn encode_here(
+        &self,
+        encoder: &BiEncoder,
+        format: OutputFormat,
+        out: Outgoing,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<EncodedFile> {
         let dim = self.dim.unwrap_or_else(|| encoder.dim());
         if dim == 0 || dim > encoder.dim() {
             let message =
@@ -88,10 +106,16 @@ impl EncodeTask {
         }
         let folder = self.blocks();
         let above = self.out.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(above).map_err(Error::io("create", above))?;
+        atomic::create_folders(above)?;
         let lock = hidden(&self.out);
         let held = FileLock::take(&lock, &self.out)?;
-        let done = self.encode_alone(encoder, dim, format, &folder, progress);
+        let done = self.encode_alone(encoder, dim, format, &folder, progress).and_then(|mut done| {
+            // Blocks stay until it is where it belongs: sending is cut more often than renaming.
+            let beside = std::mem::take(&mut done.beside);
+            done.beside = beside.iter().map(|file| out.beside(file)).collect();
+            out.send(&beside)?;
+            Ok(done)
+        });
         // Whoever began nothing leaves nothing: a file that cannot be read, an empty pipe.
         if folder.is_dir() && (done.is_ok() || !EncodedBlocks::any(&folder)) {
             atomic::remove_folder(&folder)?;

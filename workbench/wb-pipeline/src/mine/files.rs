@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Result, bail};
 use serde::Serialize;
-use wb_core::{Error, Pair, atomic};
+use wb_core::{Error, Pair, atomic, remote::Outgoing};
 use wb_data::store;
 use wb_retrieval::mining::{Format, MinedNegatives, MiningTexts, NegativeCandidate, formats};
 
@@ -71,7 +71,7 @@ impl Out {
 
     /// The file with scores and places.
     pub fn scores_path(&self) -> PathBuf {
-        self.path.with_extension("scores.jsonl")
+        scores_of(&self.path)
     }
 }
 
@@ -92,13 +92,15 @@ pub fn pairs<'t>(texts: &'t MiningTexts<'_>, mined: &'t MinedNegatives) -> impl 
 
 /// Writes what the user asked for: the file beside it first.
 pub fn write_out(out: &Out, texts: &MiningTexts<'_>, mined: &MinedNegatives, per_pair: usize) -> Result<()> {
-    write_scores(&out.scores_path(), texts, mined)?;
+    let to = Outgoing::to(&out.path)?;
+    let (path, scores) = (to.local(), scores_of(to.local()));
+    write_scores(&scores, texts, mined)?;
     match out.kind {
-        Kind::Parquet => store::write_pairs(&out.path, pairs(texts, mined))?,
-        Kind::Jsonl => lines(&out.path, |lines| pairs(texts, mined).try_for_each(|pair| lines.add(&pair)))?,
+        Kind::Parquet => store::write_pairs(path, pairs(texts, mined))?,
+        Kind::Jsonl => lines(path, |lines| pairs(texts, mined).try_for_each(|pair| lines.add(&pair)))?,
         Kind::Rows(format) => {
             let mut left_out = 0;
-            lines(&out.path, |lines| {
+            lines(path, |lines| {
                 left_out = formats::rows(format, texts, mined, per_pair, out.scores, |row| lines.add(&row))?;
                 Ok(())
             })?;
@@ -110,7 +112,12 @@ pub fn write_out(out: &Out, texts: &MiningTexts<'_>, mined: &MinedNegatives, per
             }
         }
     }
-    Ok(())
+    Ok(to.send(&[scores])?)
+}
+
+/// The file with scores and places beside one.
+fn scores_of(path: &Path) -> PathBuf {
+    path.with_extension("scores.jsonl")
 }
 
 #[derive(Serialize)]

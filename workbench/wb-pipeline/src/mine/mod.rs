@@ -18,6 +18,7 @@ use wb_core::{
     fingerprint::Fingerprint,
     publish::{self, Published},
     records::negatives::NegativesCard,
+    remote::Outgoing,
     run_dir::{read_json, write_json},
 };
 use wb_data::store;
@@ -99,7 +100,13 @@ pub fn mine(
             let what = "run_on cuts mining by an encoder into shards, without a stronger model and --candidates";
             return Err(wb_core::Error::failed(what).with_hint("run_on=null").into());
         }
-        (None, _) => search.mined(&mut ranker, places.datasets, extras.candidates, progress)?,
+        (None, _) => {
+            let candidates = extras.candidates.map(Outgoing::to).transpose()?;
+            let local = candidates.as_ref().map(Outgoing::local);
+            let mined = search.mined(&mut ranker, places.datasets, local, progress)?;
+            candidates.map_or(Ok(()), |candidates| candidates.send(&[]))?;
+            mined
+        }
     };
     let card = match is_there {
         true => read_json(&file)?,

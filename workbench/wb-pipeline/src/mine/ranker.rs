@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use wb_core::{Encoder, Error, Progress, Side, fingerprint::Fingerprint, publish};
+use wb_core::{Encoder, Error, Progress, Side, fingerprint::Fingerprint, publish, remote};
 use wb_encoder::BiEncoder;
 use wb_retrieval::{
     Bm25Config,
@@ -215,7 +215,7 @@ fn given(texts: &MiningTexts<'_>, files: &VectorsConfig) -> Result<(Picked<Vecto
 
 fn with_ids(vectors: &Path, ids: &Path) -> Result<(VectorFile, HashMap<String, u32>)> {
     let file = VectorFile::open(vectors)?;
-    let text = fs::read_to_string(ids).map_err(Error::io("read", ids))?;
+    let text = fs::read_to_string(remote::local(ids)?).map_err(Error::io("read", ids))?;
     let mut rows = HashMap::new();
     for (row, id) in text.lines().enumerate() {
         if let Some(before) = rows.insert(id.to_owned(), row as u32) {

@@ -6,7 +6,7 @@ mod print;
 
 use std::path::{Path, PathBuf};
 
-use wb_core::{EncoderPlace, EncoderRef, quantities::bytes};
+use wb_core::{EncoderPlace, EncoderRef, quantities::bytes, remote};
 use wb_data::external::that_brings;
 use wb_encoder::Folder;
 use wb_hub::{Hub, RepoKind, RepoRef, Why};
@@ -118,6 +118,9 @@ const TEACHER: &str = "encoder.model.static_embedding.from";
 
 /// An encoder by name.
 fn encoder(key: &str, reference: &EncoderRef) -> Need {
+    if remote::is_remote(Path::new(&reference.id)) {
+        return path(key, Path::new(&reference.id), Path::new(""));
+    }
     let state = match reference.place(session::runs()) {
         Ok(EncoderPlace::Folder(folder)) if Folder::is_encoder(&folder) => NeedState::There,
         Ok(EncoderPlace::Folder(_)) => NeedState::Missing("the folder holds no encoder".to_owned()),
@@ -163,7 +166,13 @@ fn of_hub(repo: &RepoRef, choose: &dyn Fn(&[&str]) -> Vec<String>) -> NeedState 
 
 /// A file or folder.
 fn path(key: &str, path: &Path, config: &Path) -> Need {
-    let state = if path.exists() { NeedState::There } else { brought(path, config) };
+    let state = match remote::missing(path) {
+        Ok(Some(0)) => NeedState::There,
+        Ok(Some(bytes)) => NeedState::Fetched(bytes),
+        Ok(None) if remote::is_remote(path) => NeedState::Missing("no object has this key, or one below it".to_owned()),
+        Ok(None) => brought(path, config),
+        Err(error) => NeedState::Missing(output::in_one_line(&error.into())),
+    };
     Need { key: key.to_owned(), what: path.display().to_string(), state }
 }
 

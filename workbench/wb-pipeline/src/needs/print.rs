@@ -1,8 +1,8 @@
 //! The needs of a file as a table for people.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
-use wb_core::quantities::bytes;
+use wb_core::{quantities::bytes, remote};
 use wb_hub::Hub;
 
 use super::{Need, NeedState};
@@ -15,12 +15,17 @@ pub fn print(needs: &[Need]) {
     }
     let endpoint = &Hub::session().settings().endpoint;
     let rows: Vec<Vec<String>> =
-        needs.iter().map(|need| vec![need.key.clone(), need.what.clone(), told(&need.state, endpoint)]).collect();
+        needs.iter().map(|need| vec![need.key.clone(), need.what.clone(), told(need, endpoint)]).collect();
     output::table(&["needs", "what", "state"], &rows);
 }
 
-fn told(state: &NeedState, endpoint: &str) -> String {
+fn told(need: &Need, endpoint: &str) -> String {
+    let state = &need.state;
     match state {
+        // Its name says where it comes from.
+        NeedState::Fetched(count) if remote::is_remote(Path::new(&need.what)) => {
+            format!("fetched when it runs: {}", bytes(*count))
+        }
         NeedState::There => "there".to_owned(),
         NeedState::Fetched(count) => format!("fetched when it runs: {} from {endpoint}", bytes(*count)),
         NeedState::DataSet(name) => format!("fetched when it runs: wb data get {name}"),
@@ -68,7 +73,10 @@ mod tests {
         assert_eq!(verdict(&[fetched.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
         assert_eq!(verdict(&[there.clone(), fetched.clone()]), "fine, once 442.3 MB are fetched");
         assert_eq!(verdict(&[there, fetched, missing]), "1 of 3 things that it needs are missing");
-        assert_eq!(told(&NeedState::Missing("wb data get x".into()), ""), "missing: wb data get x");
-        assert_eq!(told(&NeedState::Fetched(1_500_000), "http://h"), "fetched when it runs: 1.5 MB from http://h");
+        assert_eq!(told(&need(NeedState::Missing("wb data get x".into())), ""), "missing: wb data get x");
+        let coming = need(NeedState::Fetched(1_500_000));
+        assert_eq!(told(&coming, "http://h"), "fetched when it runs: 1.5 MB from http://h");
+        let of_bucket = Need { what: "s3://b/x".into(), ..coming };
+        assert_eq!(told(&of_bucket, "http://h"), "fetched when it runs: 1.5 MB");
     }
 }

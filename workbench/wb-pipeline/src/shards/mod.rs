@@ -17,7 +17,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use wb_core::{Error, Progress, suggest};
+use wb_core::{
+    Error, Progress,
+    remote::{self, Outgoing},
+    suggest,
+};
 use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild, Store, shard_of_environment};
 
 use self::told::ranges;
@@ -241,7 +245,28 @@ pub fn merge(
     scratch: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MergedRecord> {
-    match plan.plan().stage.parse()? {
+    let stage = plan.plan().stage.parse()?;
+    let to = out.filter(|out| remote::is_remote(out)).map(Outgoing::to).transpose()?;
+    let to = match to {
+        // Runs of a sweep come beside others, each under a name of its own.
+        Some(to) if stage == ShardStage::Sweep => Some(to.anew()?),
+        Some(to) => Some(to.absent()?.anew()?),
+        None => None,
+    };
+    let merged = merge_here(plan, stage, to.as_ref().map_or(out, |to| Some(to.local())), scratch, progress)?;
+    to.map_or(Ok(()), |to| to.send(&[]))?;
+    Ok(merged)
+}
+
+/// Merges into a folder of this disk.
+fn merge_here(
+    plan: &OpenPlan,
+    stage: ShardStage,
+    out: Option<&Path>,
+    scratch: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<MergedRecord> {
+    match stage {
         ShardStage::Encode => encode::merge(plan, out, progress),
         ShardStage::Mine => mine::merge(plan, out, scratch, progress),
         ShardStage::Prepare | ShardStage::Match | ShardStage::Verify => prepare::merge(plan, out, scratch, progress),
@@ -306,7 +331,8 @@ pub fn number(named: Option<u32>) -> Result<u32> {
 ///
 /// If none is named and the user has no cache.
 pub fn scratch(named: Option<PathBuf>) -> Result<PathBuf> {
-    let of_cache = || Ok(wb_search::caches().map_err(|error| error.with_hint("--scratch /tmp/wb"))?.join("wb/shards"));
+    let of_cache =
+        || Ok(wb_core::paths::caches().map_err(|error| error.with_hint("--scratch /tmp/wb"))?.join("wb/shards"));
     named.map_or_else(of_cache, Ok)
 }
 

@@ -178,7 +178,7 @@ pub fn synthesize(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<SynthesisOutcome> {
     let of_snippets = snippets.fingerprint();
-    std::fs::create_dir_all(out).map_err(wb_core::Error::io("make", out))?;
+    atomic::create_folders(out)?;
     let SnippetSet { snippets, card } = snippets;
     let chain = match (&file.synth, client) {
         (Some(synth), Some(client)) => {

@@ -4,7 +4,6 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
     io::{BufRead, BufReader},
     path::Path,
 };
@@ -12,6 +11,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{MiningTexts, RescoreRequest, Rescorer};
+use wb_core::remote;
+
 use crate::{Error, Result};
 
 /// Scores by query and document.
@@ -50,7 +51,7 @@ impl Rescored {
         }
         documents.extend(texts.document_ids().iter().zip(0u32..).map(|(id, at)| (*id, at)));
         let mut read = Self::default();
-        let file = File::open(path).map_err(Error::io("read", path))?;
+        let file = remote::open(path)?;
         for (line, number) in BufReader::new(file).lines().zip(1..) {
             let line = line.map_err(Error::io("read", path))?;
             if line.trim().is_empty() {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use wb_core::Embeddings;
+use wb_core::{Embeddings, remote};
 
 use crate::{
     Error, Result,
@@ -63,7 +63,7 @@ pub struct VectorFile {
 impl VectorFile {
     /// Opens a `.npy` or `.safetensors` file; the latter must hold one tensor of two dimensions.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut file = File::open(path).map_err(Error::io("read", path))?;
+        let mut file = remote::open(path)?;
         let (start, shape) = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => npy_header(&mut file, path)?,
             Some("safetensors") => safetensors_header(&mut file, path)?,

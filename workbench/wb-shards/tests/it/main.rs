@@ -4,6 +4,7 @@
 mod attempts;
 mod moto;
 mod plans;
+mod remote;
 mod stores;
 
 use std::collections::BTreeMap;

@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use wb_core::{Error, fingerprint::Fingerprint, records::sql::HashedFile};
+use wb_core::{Error, fingerprint::Fingerprint, records::sql::HashedFile, remote};
 
 use crate::Result;
 
 /// A file's text, without a byte order mark. `what` says what it should be, where it is not there.
 pub fn read(path: &Path, what: &str) -> Result<String> {
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
+    let bytes = fs::read(remote::local(path)?).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::file(path, "there is no such file").with_hint(what),
         _ => Error::io("read", path)(error),
     })?;
@@ -36,6 +36,9 @@ pub fn folder(path: &Path, what: &str) -> Result<()> {
 /// Refuses a file that could not be written when all is done: told before anything is judged. Folders on its way that
 /// are not there will be made.
 pub fn writable(path: &Path) -> Result<()> {
+    if remote::is_remote(path) {
+        return Ok(());
+    }
     let hint = "--json OUT is a file that will be written, or replaced";
     if path.is_dir() {
         return Err(Error::file(path, "a folder, not a file").with_hint(hint));

@@ -8,7 +8,10 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::Origin;
+use wb_core::{
+    Origin,
+    remote::{self, RemoteCopy},
+};
 use wb_data::sources::walk;
 
 use super::{
@@ -101,19 +104,20 @@ impl TextFile {
 /// The files of a path that end in one of `endings` (with their dot, in any case), in the order of their relative
 /// paths; hidden files and folders aside, links to folders not followed. A file that is named is taken whatever its ending.
 pub(super) fn list(path: &Path, endings: &[&str], take: &mut Take<'_>) -> Result<Vec<TextFile>> {
+    let ends_so = |name: &str| endings.iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
+    let RemoteCopy { path, mut others } = remote::local_of(path, &ends_so)?;
+    let path = &path;
     if !fs::metadata(path).map_err(Error::io("read", path))?.is_dir() {
         let relative = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![TextFile { relative, absolute: path.to_owned() }]);
     }
-    let (mut files, mut others) = (Vec::new(), 0);
+    let mut files = Vec::new();
     walk(path, &mut |absolute| {
         let inside = absolute.strip_prefix(path).unwrap_or(&absolute);
         let relative = inside.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>().map(|parts| parts.join("/"));
         match relative {
             None => take.leave_out("path that is not UTF-8", 1),
-            Some(relative) if endings.iter().any(|ending| relative.to_ascii_lowercase().ends_with(ending)) => {
-                files.push(TextFile { relative, absolute });
-            }
+            Some(relative) if ends_so(&relative) => files.push(TextFile { relative, absolute }),
             Some(_) => others += 1,
         }
     })?;

@@ -23,8 +23,21 @@ pub(super) fn config(folder: &Path, yaml: &str) -> SnippetsConfig {
     wb_core::config::from_text(&yaml, Path::new("a.yaml")).unwrap()
 }
 
+/// Reads a config's snippets; and once more from object storage, where they have to be the same.
 pub(super) fn get(folder: &Path, yaml: &str) -> Result<SnippetSet> {
-    read(&config(folder, yaml), &WordsAndMarks, Seed(1), &mut wb_core::progress::silent)
+    let read = |from: &Path| read(&config(from, yaml), &WordsAndMarks, Seed(1), &mut wb_core::progress::silent);
+    let (here, remote) = (read(folder), read(&wb_sandbox::storage::place_of(folder)));
+    match (&here, &remote) {
+        (Ok(here), Ok(remote)) => {
+            let account = |set: &SnippetSet| -> Vec<_> {
+                set.card.sources.iter().map(|it| (it.files, it.left_out.clone(), it.bad.clone())).collect()
+            };
+            assert_eq!((&here.snippets, account(here)), (&remote.snippets, account(remote)));
+        }
+        (Err(_), Err(_)) => {}
+        (here, remote) => panic!("{:?} here, {:?} from object storage", here.is_ok(), remote),
+    }
+    here
 }
 
 pub(super) fn texts(set: &SnippetSet) -> Vec<(&str, &str, &str)> {

@@ -4,7 +4,7 @@ mod task;
 
 use std::path::{Path, PathBuf};
 
-use wb_core::{Error, Result, Task, suggest};
+use wb_core::{Error, Result, Task, remote, suggest};
 
 pub(crate) use task::environment;
 pub use task::{SnippetContent, SnippetRole, Step, StepOutput, TaskFile, TaskType, VARIABLES};
@@ -50,7 +50,7 @@ impl TaskCatalog {
             add(&mut tasks, read(text, Path::new(name))?, false, name)?;
         }
         for path in files {
-            let file: TaskFile = wb_core::config::load(path, &[])?;
+            let file: TaskFile = wb_core::config::load(&remote::local(path)?, &[])?;
             file.validate(path)?;
             add(&mut tasks, file, true, &path.display().to_string())?;
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Origin, Pair, Task};
+use wb_core::{Origin, Pair, Task, remote};
 
 use super::{ExampleDocument, TextFormat, TrainingExamples, synthetic_rows, training};
 use crate::{Error, Result, schema::Catalogs};
@@ -100,13 +100,8 @@ impl ExamplesConfig {
     pub fn files(&self) -> Vec<PathBuf> {
         match synthetic_rows::is_rows(&self.path) {
             true => vec![self.path.clone()],
-            false => std::iter::once(self.tables()).chain(self.training.within(&self.path)).collect(),
+            false => std::iter::once(self.path.join("tables.json")).chain(self.training.within(&self.path)).collect(),
         }
-    }
-
-    /// The schemas' file.
-    fn tables(&self) -> PathBuf {
-        self.path.join("tables.json")
     }
 
     /// The pairs, in the order of the files; the database is the group that a split keeps together. Examples without a
@@ -117,10 +112,11 @@ impl ExamplesConfig {
     /// If a file cannot be read, or an example's database has no schema.
     pub fn pairs(&self) -> Result<(Vec<Pair>, u64)> {
         if synthetic_rows::is_rows(&self.path) {
-            return Ok((synthetic_rows::pairs(&self.path, &self.positive)?, 0));
+            return Ok((synthetic_rows::pairs(&remote::local(&self.path)?, &self.positive)?, 0));
         }
-        let mut catalogs = Catalogs::load(&self.tables())?;
-        let examples = self.training.read(&self.path, &mut catalogs)?.documents;
+        let folder = remote::local(&self.path)?;
+        let mut catalogs = Catalogs::load(&folder.join("tables.json"))?;
+        let examples = self.training.read(&folder, &mut catalogs)?.documents;
         let with = examples.iter().filter(|one| one.question.is_some());
         let pairs: Vec<Pair> = with.map(|one| self.pair(one, &catalogs)).collect::<Result<_>>()?;
         if pairs.is_empty() {

@@ -1,5 +1,6 @@
 //! The files that an experiment needs, looked at before a model is asked.
 
+use wb_core::remote;
 use wb_sql::benchmarks::files;
 
 use crate::{Prompt, RagConfig, Result, config::GeneratorChoice};
@@ -10,7 +11,7 @@ use crate::{Prompt, RagConfig, Result, config::GeneratorChoice};
 ///
 /// If a file of the data set is missing, or the prompt's template cannot be read.
 pub fn check_files(config: &RagConfig) -> Result<Prompt> {
-    let folder = &config.dataset;
+    let folder = &remote::local(&config.dataset)?;
     files::folder(folder, "rag.dataset is a folder with tables.json, dev.json and database/ID/*.sqlite")?;
     let of_training = config.training.within(folder);
     for file in [folder.join("tables.json"), folder.join(&config.questions)].into_iter().chain(of_training) {

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use wb_core::{Progress, Seed};
+use wb_core::{Progress, Seed, remote};
 use wb_sql::{
     benchmarks::{
         SendProgress,
@@ -53,7 +53,7 @@ impl RagInputs {
         seed: Seed,
         progress: &mut SendProgress<'_>,
     ) -> Result<Self> {
-        let folder = &config.dataset;
+        let folder = &remote::local(&config.dataset)?;
         let mut catalogs = Catalogs::load(&folder.join("tables.json"))?;
         let read = config.training.read(folder, &mut catalogs);
         let read = read.map_err(|error| error.within("cannot read the examples: `rag.training`"))?;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_core::run_dir::write_json;
+use wb_core::{remote, run_dir::write_json};
 use wb_data::parquet_rows;
 use wb_pipeline::{environment, external, requirements};
 use wb_sql::{
@@ -29,6 +29,7 @@ pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
     interrupt::ends_at_once()?;
     let (dataset, predictions) = inputs(benchmark, arguments)?;
     let sql = &arguments.sql;
+    let databases = sql.execution.databases.as_deref().map(remote::local).transpose()?;
     let compat = sql.compat.unwrap_or_default();
     let is_parquet = dataset.extension().is_some_and(|ending| ending == "parquet");
     let rows = match benchmark {
@@ -40,7 +41,7 @@ pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
         rows: rows.as_deref(),
         predictions,
         questions: sql.questions.as_deref(),
-        databases: sql.execution.databases.as_deref(),
+        databases: databases.as_deref(),
         options: JudgeOptions { compat, plug_value: sql.plug_value, keep_distinct: sql.keep_distinct },
         iterations: usize::from(sql.iterations.unwrap_or(100)),
         pool: pool(&sql.execution, benchmark)?,
@@ -76,7 +77,7 @@ fn inputs(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<(PathBuf, 
         return Err(external::without_predictions(benchmark, !is_there).into());
     };
     let dataset = match &arguments.dataset {
-        Some(dataset) => dataset.clone(),
+        Some(dataset) => remote::local(dataset)?,
         None => external::of_sql(benchmark, &arguments.external, &data_get::bring)?,
     };
     Ok((dataset, predictions))

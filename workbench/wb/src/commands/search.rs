@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use wb_bench::benchmarks::SEARCH;
 use wb_code::structure::StructureSet;
-use wb_core::Error;
+use wb_core::{Error, remote};
 use wb_pipeline::{
     requirements,
     search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench, SearchForm},
@@ -139,6 +139,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         let names = if is_search { search.join(", ") } else { structure.join(", ") };
         bail!("wb bench {name} --set SET --dataset DIR: a set of {names}");
     };
+    let folder = &remote::local(folder)?;
     const TAKEN: [&str; 7] = ["--dataset", "--json", "--require", "--set", "--encoder", "--trec", "--device"];
     let taken = if is_search { TAKEN.as_slice() } else { &TAKEN[..4] };
     if let Some((option, _)) = arguments.given().find(|(option, _)| !taken.contains(option)) {

@@ -8,7 +8,7 @@ use std::{
 use csv::StringRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wb_core::{Origin, suggest};
+use wb_core::{Origin, remote, suggest};
 
 use super::super::{
     Error, Result,
@@ -136,7 +136,7 @@ impl VotesConfig {
         let wanted: std::collections::HashSet<&str> = files.iter().map(|file| self.key.of(file)).collect();
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
-            .from_path(&self.path)
+            .from_path(remote::local(&self.path)?)
             .map_err(|error| not_csv(&self.path, &error))?;
         let header = reader.headers().map_err(|error| not_csv(&self.path, &error))?.clone();
         let key = self.column(&header, &self.key_column)?;

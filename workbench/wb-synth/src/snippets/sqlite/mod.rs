@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, types::ValueRef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_code::canonical_name;
-use wb_core::{Origin, Progress, suggest};
+use wb_core::{Origin, Progress, remote, suggest};
 
 use super::{
     Error, Result, Snippet,
@@ -187,17 +187,19 @@ impl SqliteSnippets {
 
 /// Opens a database that nobody writes: `immutable` takes no lock and leaves no file beside it, so what another
 /// process has not yet put into the file itself would not be seen, and is refused.
-fn open(path: &Path) -> Result<Connection> {
+fn open(place: &Path) -> Result<Connection> {
+    let path = &remote::local(place)?;
     let absolute = std::path::absolute(path).map_err(Error::io("read", path))?;
     let bytes = std::fs::metadata(path).map_err(Error::io("read", path))?.len();
     for ending in ["-wal", "-journal"] {
-        let mut beside = absolute.clone().into_os_string();
+        let mut beside = place.as_os_str().to_owned();
         beside.push(ending);
-        if std::fs::metadata(&beside).is_ok_and(|meta| meta.len() > 0) {
+        let beside = Path::new(&beside);
+        if remote::exists(beside)? && std::fs::metadata(remote::local(beside)?).is_ok_and(|meta| meta.len() > 0) {
             let message =
                 format!("a file that ends in `{ending}` lies beside it: a program has it open, or was stopped");
-            let hint = format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", path.display());
-            return Err(Error::file(path, message).with_hint(hint));
+            let hint = format!("sqlite3 {} 'PRAGMA wal_checkpoint(TRUNCATE)'", place.display());
+            return Err(Error::file(place, message).with_hint(hint));
         }
     }
     if bytes == 0 {

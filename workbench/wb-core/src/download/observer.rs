@@ -1,6 +1,6 @@
 //! Observers of downloads, which may forbid large ones.
 
-use wb_core::Progress;
+use crate::Progress;
 
 /// A download that is about to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! Progress of a download of several files: megabytes, rate, time left.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
-use wb_core::{
+use super::Observer;
+use crate::{
     Progress,
     quantities::{bytes, duration},
 };
-
-use crate::Observer;
 
 /// Reports are at least so far apart.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -15,41 +17,41 @@ const PAUSE: Duration = Duration::from_millis(100);
 const WINDOW: Duration = Duration::from_secs(5);
 
 /// The account of a download.
-pub(crate) struct Meter<'a> {
+pub struct Meter<'a> {
     observer: &'a dyn Observer,
     file: String,
     done: u64,
     total: u64,
     reported: Option<Instant>,
     /// Times with the bytes that were there then, oldest first.
-    recent: std::collections::VecDeque<(Instant, u64)>,
+    recent: VecDeque<(Instant, u64)>,
 }
 
 impl<'a> Meter<'a> {
     /// Begins with a total of bytes; 0 where that is not known.
-    pub(crate) fn new(observer: &'a dyn Observer, total: u64) -> Self {
+    pub fn new(observer: &'a dyn Observer, total: u64) -> Self {
         let recent = [(Instant::now(), 0)].into();
         Self { observer, file: String::new(), done: 0, total, reported: None, recent }
     }
 
     /// The next file.
-    pub(crate) fn file(&mut self, name: &str) {
+    pub fn file(&mut self, name: &str) {
         name.clone_into(&mut self.file);
     }
 
     /// The size of all, where it comes to be known.
-    pub(crate) fn expect(&mut self, total: u64) {
+    pub fn expect(&mut self, total: u64) {
         self.total = total;
     }
 
     /// Bytes that came.
-    pub(crate) fn add(&mut self, count: u64) {
+    pub fn add(&mut self, count: u64) {
         self.done += count;
         self.report();
     }
 
     /// Bytes that were there already, or (negative) have to come again: they tell nothing of the rate.
-    pub(crate) fn shift(&mut self, count: i64) {
+    pub fn shift(&mut self, count: i64) {
         self.done = self.done.saturating_add_signed(count);
         self.recent.iter_mut().for_each(|(_, done)| *done = done.saturating_add_signed(count));
     }
