@@ -402,7 +402,7 @@ P
     cmp "out-here/$name" "out-there/$name"
   done
   cmp here/datasets/prepared/pairs-*/train.parquet there/datasets/prepared/pairs-*/train.parquet
-  cmp <(cat here/datasets/prepared/mined-*/scores.jsonl | sort) <(cat there/datasets/prepared/mined-*/scores.jsonl | sort)
+  cmp <(sha256sum here/datasets/prepared/mined-*/negatives.parquet | cut -c 1-64 | sort) <(sha256sum there/datasets/prepared/mined-*/negatives.parquet | cut -c 1-64 | sort)
   cmp here/runs/*-named-*/encoder/model.safetensors there/runs/*-named-*/encoder/model.safetensors
   python3 - <<'P'
 import glob, json

@@ -116,6 +116,11 @@ impl PairSet {
         Ok(Self { pairs })
     }
 
+    /// The pairs in order, taken out.
+    pub fn into_pairs(self) -> Vec<Pair> {
+        self.pairs
+    }
+
     /// The pairs in order.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs

@@ -17,6 +17,7 @@ pub mod judge;
 pub mod leak;
 pub mod minhash;
 mod near;
+pub mod negative_table;
 pub mod parts;
 mod place;
 pub mod prepare;

@@ -26,7 +26,10 @@ pub fn print(
         (Some(folder), None) => output::line(format!("          to be prepared in {}", folder.display())),
         (None, _) => {}
     }
-    if let Some(negatives) = &experiment.negatives {
+    let negatives = experiment.negatives.as_ref();
+    if let Some(mined) = negatives.and_then(|negatives| negatives.mined.as_ref()) {
+        output::line(format!("negatives mined before: {}", mined.display()));
+    } else if let Some(negatives) = negatives {
         let rules = negatives.rules();
         let by = match (&negatives.vectors, negatives.retriever, &negatives.encoder) {
             (Some(vectors), ..) => format!("the vectors in {}", vectors.documents.display()),

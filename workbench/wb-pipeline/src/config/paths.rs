@@ -7,7 +7,7 @@ use wb_core::paths::expand_home;
 use super::Experiment;
 
 /// Keys with the shortest sections that hold them; `PATH` stands where the path does.
-const KEYS: [(&str, &str); 33] = [
+const KEYS: [(&str, &str); 34] = [
     ("review", "review: PATH"),
     ("ab.queries", "ab: { queries: PATH, encoder: bm25 }"),
     ("ab.judgements", "ab: { queries: q.jsonl, encoder: bm25, judgements: PATH }"),
@@ -41,6 +41,7 @@ const KEYS: [(&str, &str); 33] = [
     ),
     ("bench.documents.annotations", "bench: { documents: { embed: both, annotations: PATH } }"),
     ("negatives.corpus", "negatives: { corpus: PATH }"),
+    ("negatives.mined", "negatives: { mined: PATH }"),
     (
         "negatives.vectors",
         "negatives: { vectors: { queries: PATH, query_ids: PATH, documents: PATH, document_ids: PATH } }",

@@ -104,6 +104,9 @@ impl Experiment {
 
     /// Refuses a mining that ranks by the encoder of this file, where that is yet to be trained or is not there.
     pub fn check_encoder_to_mine_with(&self, negatives: &MiningConfig) -> Result<()> {
+        if negatives.mined.is_some() {
+            return Ok(());
+        }
         if negatives.ranks_by_own_encoder() && self.reads_pairs() {
             let message = "is missing: a cross-encoder cannot rank a corpus";
             return Err(Error::value("negatives.encoder", message)

@@ -132,7 +132,8 @@ fn mining(experiment: &Experiment, sizes: PairCounts, steps: f64) -> Option<Mini
         let every = refresh.every.steps(whole(steps)) as f64;
         ((steps - 1.0) / every).floor().max(0.0) + f64::from(u8::from(refresh.at_start))
     });
-    let times = f64::from(u8::from(experiment.negatives.is_some())) + refreshes;
+    let mines = experiment.negatives.as_ref().is_some_and(|negatives| negatives.mined.is_none());
+    let times = f64::from(u8::from(mines)) + refreshes;
     if times == 0.0 {
         return None;
     }

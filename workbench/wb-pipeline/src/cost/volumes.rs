@@ -8,6 +8,8 @@ use crate::config::Experiment;
 /// Bytes of a number of a vector, and of a hit in a ranking.
 const NUMBER: f64 = 4.0;
 const HIT: f64 = 8.0;
+/// Bytes of a hard negative: its document's id, its score and its place.
+const BY_ID: f64 = 40.0;
 /// Bytes of a token of text.
 const TOKEN: f64 = 4.0;
 /// Numbers of machines that are told of.
@@ -31,13 +33,13 @@ impl Volumes {
     pub fn of(experiment: &Experiment, planning: &Planning) -> Option<Self> {
         let (sizes, lengths) = (planning.sizes?, planning.work.lengths?);
         let pairs = sizes.train;
-        let document = TOKEN * lengths.document;
-        let mut volumes = Self { pairs, texts: pairs * (TOKEN * lengths.query + document), ..Self::default() };
+        let texts = pairs * TOKEN * (lengths.query + lengths.document);
+        let mut volumes = Self { pairs, texts, ..Self::default() };
         if let Some(mining) = planning.work.mining {
             let rules = experiment.negatives.clone().unwrap_or_default().rules();
             let depth = rules.depth(1, 1, mining.rescored > 0.0).1 as f64;
             volumes.rankings = Some((depth, pairs * depth * HIT));
-            volumes.negatives = Some((rules.per_pair as f64, pairs * rules.per_pair as f64 * document));
+            volumes.negatives = Some((rules.per_pair as f64, pairs * rules.per_pair as f64 * BY_ID));
             if mining.embeds && !planning.work.by_tokens {
                 volumes.vectors = Some((planning.work.dim, 2.0 * pairs * planning.work.dim * NUMBER));
             }
@@ -89,12 +91,12 @@ mod tests {
             texts: 2e6 * 480.0,
             vectors: Some((384.0, 2.0 * 2e6 * 384.0 * 4.0)),
             rankings: Some((100.0, 2e6 * 800.0)),
-            negatives: Some((4.0, 2e6 * 4.0 * 400.0)),
+            negatives: Some((4.0, 2e6 * 4.0 * BY_ID)),
         };
         assert_eq!(
             volumes.told(),
             "2 million training pairs: 960 MB of texts, 6.1 GB of vectors (384 numbers, both sides), 1.6 GB of rankings \
-             (100 documents a query), 3.2 GB of hard negatives (4 a pair)"
+             (100 documents a query), 320 MB of hard negatives (4 a pair)"
         );
         let stage = |name: &str, seconds: f64| StageCost { name: name.to_owned(), seconds: Some(seconds) };
         let stages = [stage("data", 7200.0), stage("mining", 57_600.0), stage("train", 36_000.0)];

@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Result, bail};
 use serde::Serialize;
 use wb_core::{Error, Pair, atomic, remote::Outgoing};
-use wb_data::store;
+use wb_data::{
+    negative_table::{NegativeById, NegativesOfPair},
+    store,
+};
 use wb_retrieval::mining::{Format, MinedNegatives, MiningTexts, NegativeCandidate, formats};
 
 /// A file that the user asked for.
@@ -87,6 +90,20 @@ pub fn pairs<'t>(texts: &'t MiningTexts<'_>, mined: &'t MinedNegatives) -> impl 
         origin: pair.origin.clone(),
         // Nobody scored the new ones; the positive keeps its score.
         scores: pair.scores.first().copied().into_iter().collect(),
+    })
+}
+
+/// Negatives of pairs by the ids of their documents, one by one.
+pub fn by_id<'t>(texts: &'t MiningTexts<'_>, mined: &'t MinedNegatives) -> impl Iterator<Item = NegativesOfPair> + 't {
+    let id = |document: u32| texts.document_ids()[document as usize].to_owned();
+    mined.pairs.iter().zip(texts.pairs()).map(move |(of_pair, pair)| NegativesOfPair {
+        pair: pair.id.clone(),
+        score: of_pair.positive_score,
+        negatives: of_pair
+            .negatives
+            .iter()
+            .map(|negative| NegativeById { id: id(negative.document), score: negative.score, rank: negative.rank })
+            .collect(),
     })
 }
 

@@ -21,7 +21,10 @@ use wb_core::{
     remote::Outgoing,
     run_dir::{read_json, write_json},
 };
-use wb_data::store;
+use wb_data::{
+    PreparedPairs,
+    negative_table::{with_negatives, write_negatives},
+};
 use wb_retrieval::mining::{
     MinedNegatives, MiningConfig, MiningSetup, MiningTexts, NegativeCandidate, Rescorer, mine_from,
 };
@@ -40,10 +43,12 @@ pub use stronger::{cross_encoder, kept_cross_encoder};
 
 /// The account of a mining, which every whole folder of mined pairs has.
 const CARD: &str = "negatives.json";
+/// The negatives of a mining, by the ids of their documents.
+pub const NEGATIVES: &str = "negatives.parquet";
 
 /// Mined pairs and where they lie.
 pub struct MinedStage {
-    /// The folder: `train.parquet`, `scores.jsonl`, `negatives.json`.
+    /// The folder: `negatives.parquet`, `negatives.json`.
     pub folder: PathBuf,
     /// Fingerprint of all that decides the negatives.
     pub fingerprint: Fingerprint,
@@ -69,6 +74,10 @@ pub fn mine(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedStage> {
     let config = experiment.negatives.clone().unwrap_or_default();
+    if let Some(file) = &config.mined {
+        let message = format!("got {}, and what was mined before is not mined again", file.display());
+        return Err(wb_core::Error::value("negatives.mined", message).with_hint("negatives.mined=null").into());
+    }
     progress(Progress::new("opening the retriever", 0, 0));
     let mut ranker = MiningRanker::open(experiment, &config, places.runs)?;
     let stronger = Stronger::open(&config, experiment.device.first(), places.datasets)?;
@@ -128,8 +137,7 @@ pub fn mine(
 
 /// Writes the files of a mining into a folder.
 fn write(inside: &Path, texts: &MiningTexts<'_>, mined: &MinedNegatives, card: &NegativesCard) -> Result<()> {
-    store::write_pairs(&inside.join("train.parquet"), files::pairs(texts, mined))?;
-    files::write_scores(&inside.join("scores.jsonl"), texts, mined)?;
+    write_negatives(&inside.join(NEGATIVES), files::by_id(texts, mined))?;
     Ok(write_json(&inside.join(CARD), card)?)
 }
 
@@ -140,13 +148,14 @@ pub fn of_experiment(
     places: Folders<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ExperimentPairs> {
-    if experiment.negatives.is_none() {
+    let Some(config) = &experiment.negatives else { return Ok(data) };
+    if let Some(file) = &config.mined {
+        data.mined = Some(take_mined(config, file, &mut data.prepared)?);
+        output::note(format!("negatives: {}", file.display()));
         return Ok(data);
     }
     let stage = mine(experiment, &data, places, &Extras::default(), progress)?;
-    let file = stage.folder.join("train.parquet");
-    let pairs = store::read_pairs(&file).with_context(|| format!("cannot load {}", file.display()))?;
-    data.prepared.train = PairSet::new(pairs)?;
+    take_mined(config, &stage.folder.join(NEGATIVES), &mut data.prepared)?;
     data.mined = Some(stage.fingerprint);
     let card = &stage.card;
     output::note(format!(
@@ -157,6 +166,27 @@ pub fn of_experiment(
         stage.folder.display()
     ));
     Ok(data)
+}
+
+/// Gives the training pairs the negatives of a file, and the fingerprint of the file and the corpus.
+fn take_mined(config: &MiningConfig, file: &Path, prepared: &mut PreparedPairs) -> Result<Fingerprint> {
+    let pairs = std::mem::take(&mut prepared.train).into_pairs();
+    let corpus = corpus::read(config, &pairs)?;
+    let pairs = with_negatives(pairs, &corpus, file)?;
+    let (most, per_pair) = (pairs.iter().map(|pair| pair.negatives.len()).max(), config.rules().per_pair);
+    if let Some(most) = most.filter(|most| *most > per_pair) {
+        let message = format!("got {per_pair}, and {} has {most} of a pair", file.display());
+        return Err(wb_core::Error::value("negatives.per_pair", message)
+            .with_hint(format!("negatives.per_pair={most}"))
+            .into());
+    }
+    prepared.train = PairSet::new(pairs)?;
+    let mut all = Fingerprint::builder();
+    all.text(Fingerprint::of_file(file)?.as_str());
+    if let Some(corpus) = &config.corpus {
+        all.text(Fingerprint::of_file(corpus)?.as_str());
+    }
+    Ok(all.finish())
 }
 
 /// Fingerprint of all that decides the negatives: the pairs, the section but for what changes nothing, and what ranks.

@@ -141,13 +141,15 @@ impl<'a> Assets<'a> {
     }
 
     fn of_negatives(&mut self, negatives: &'a MiningConfig) {
-        if negatives.retriever == MiningRetriever::Encoder && negatives.vectors.is_none() {
+        let ranks = negatives.vectors.is_none() && negatives.mined.is_none();
+        if negatives.retriever == MiningRetriever::Encoder && ranks {
             self.extend("negatives.encoder", negatives.encoder.as_ref().map(AssetKind::Encoder));
         }
         let rescore = negatives.rescore.as_ref();
         let cross = rescore.and_then(|rescore| rescore.cross_encoder());
         self.extend("negatives.rescore.cross_encoder", cross.map(AssetKind::CrossEncoder));
         self.extend("negatives.corpus", negatives.corpus.as_deref().map(AssetKind::File));
+        self.extend("negatives.mined", negatives.mined.as_deref().map(AssetKind::File));
         if let Some(vectors) = &negatives.vectors {
             for (key, file) in [
                 ("negatives.vectors.queries", &vectors.queries),

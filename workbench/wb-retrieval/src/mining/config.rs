@@ -53,6 +53,10 @@ pub struct MiningConfig {
     pub corpus: Option<PathBuf>,
     /// Vectors that another program made, instead of an encoder.
     pub vectors: Option<VectorsConfig>,
+    /// A `negatives.parquet` of `wb mine-negatives` or `wb shards merge`, mined of these very pairs (and of this
+    /// `corpus`): nothing is ranked, and training takes these.
+    #[serde(deserialize_with = "wb_core::paths::typed")]
+    pub mined: Option<PathBuf>,
     /// Scores of a stronger model in place of the retriever's, for all candidates and all positives: `{ file: PATH }`
     /// or `{ cross_encoder: { model: NAME } }`. Every rule and margin is then one of these scores, and they put the
     /// candidates into a new order.
@@ -159,6 +163,7 @@ impl Default for MiningConfig {
             encoder: None,
             corpus: None,
             vectors: None,
+            mined: None,
             rescore: None,
             sample: 1000,
             ram: ByteSize(2_000_000_000),
@@ -261,6 +266,15 @@ impl MiningConfig {
         }
         if self.encoder.is_some() && self.vectors.is_some() {
             return refuse("vectors", "stand beside `encoder`, expected one of the two".into());
+        }
+        for (other, is_given) in [
+            ("encoder", self.encoder.is_some()),
+            ("vectors", self.vectors.is_some()),
+            ("rescore", self.rescore.is_some()),
+        ] {
+            if self.mined.is_some() && is_given {
+                return refuse("mined", format!("stands beside `{other}`, but what was mined is ranked no more"));
+            }
         }
         if let Some(rescore) = &self.rescore {
             rescore.validate(&format!("{key}.rescore"))?;

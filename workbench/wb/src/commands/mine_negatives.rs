@@ -45,8 +45,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
 
     mine::print(&stage.card);
     output::line("");
-    output::line(format!("pairs   {}", stage.folder.join("train.parquet").display()));
-    output::line(format!("scores  {}", stage.folder.join("scores.jsonl").display()));
+    output::line(format!("by id   {}", stage.folder.join(mine::NEGATIVES).display()));
     if let Some(out) = &out {
         output::line(format!("out     {}, scores beside it in {}", out.path().display(), out.scores_path().display()));
     }

@@ -87,6 +87,24 @@ fn what_was_mined_is_not_mined_again() {
 }
 
 #[test]
+fn what_was_mined_is_trained_on_by_its_ids() {
+    let sandbox = project();
+    mine(&sandbox, &[]);
+    let folder = sandbox.names("datasets/prepared").into_iter().find(|name| name.starts_with("mined-")).unwrap();
+    assert_eq!(sandbox.names(&format!("datasets/prepared/{folder}")), ["negatives.json", "negatives.parquet"]);
+    let by_id = |more: &str| format!("negatives={{mined: datasets/prepared/{folder}/negatives.parquet{more}}}");
+    let weights = |negatives: &str, runs: &str| {
+        sandbox.succeeds(&["train", "tiny.yaml", negatives, "--runs", runs]);
+        let run = sandbox.names(runs).into_iter().find(|name| name.contains("-tiny-")).unwrap();
+        fs::read(sandbox.path(&format!("{runs}/{run}/encoder/model.safetensors"))).unwrap()
+    };
+    let ranked = weights("negatives={encoder: bert, relative_margin: 0.01}", "one");
+    assert!(weights(&by_id(""), "two") == ranked && weights("negatives=null", "three") != ranked);
+    sandbox.fails_with(&["train", "tiny.yaml", &by_id(", per_pair: 1")], &["hint: negatives.per_pair=4"]);
+    sandbox.fails_with(&["mine-negatives", "tiny.yaml", &by_id("")], &["hint: negatives.mined=null"]);
+}
+
+#[test]
 fn several_that_mine_the_same_at_once_all_end_well() {
     let sandbox = project();
     let start = |at: usize| {
