@@ -1,6 +1,6 @@
 //! Training records: a pair of texts that belong together, and a set of them in a fixed order.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,9 +71,9 @@ pub struct Pair {
     pub anchor: String,
     /// The document that answers the anchor; empty for a text without a label, which is the anchor.
     pub positive: String,
-    /// Hard negatives, best first; empty before mining.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub negatives: Vec<String>,
+    /// Hard negatives, best first; empty before mining. Many pairs may have the same ones, which are in memory once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "shared_texts")]
+    pub negatives: Vec<Arc<str>>,
     /// Scores of documents as answers to the anchor, as a teacher or a person said: the positive, then each hard negative;
     /// empty where nobody did, and the positive's alone where only that was scored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,6 +81,21 @@ pub struct Pair {
     /// Origin of the pair.
     #[serde(default)]
     pub origin: Origin,
+}
+
+/// Texts that others may have too, as a list of texts.
+mod shared_texts {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(texts: &[Arc<str>], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(texts.iter().map(|text| &**text))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Arc<str>>, D::Error> {
+        Ok(Vec::<String>::deserialize(deserializer)?.into_iter().map(Arc::from).collect())
+    }
 }
 
 impl Pair {

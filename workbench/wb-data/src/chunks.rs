@@ -20,7 +20,7 @@ impl<P: Borrow<Pair>> Chunks<P> {
     /// Takes the next pair, and gives the chunk that it fills.
     pub(crate) fn push(&mut self, pair: P) -> Option<Vec<P>> {
         let Pair { anchor, positive, negatives, .. } = pair.borrow();
-        self.bytes += anchor.len() + positive.len() + negatives.iter().map(String::len).sum::<usize>();
+        self.bytes += anchor.len() + positive.len() + negatives.iter().map(|text| text.len()).sum::<usize>();
         self.waiting.push(pair);
         (self.waiting.len() == self.most.0 || self.bytes >= self.most.1).then(|| self.rest())
     }

@@ -112,8 +112,10 @@ pub fn with_negatives(mut pairs: Vec<Pair>, corpus: &[Document], path: &Path) ->
         let hint = "mine them again: wb mine-negatives CONFIG";
         Error::data(place(), format!("{what}: it was mined of other pairs")).with_hint(hint)
     };
-    let mut all: Vec<Vec<String>> = Vec::with_capacity(pairs.len());
+    let mut all: Vec<Vec<Arc<str>>> = Vec::with_capacity(pairs.len());
     {
+        // Each text once, however many pairs have it.
+        let mut shared: HashMap<&str, Arc<str>> = HashMap::new();
         let of_pairs = pairs.iter().map(|pair| (pair.id.as_str(), pair.positive.as_str()));
         let of_corpus = corpus.iter().map(|document| (document.id.as_str(), document.text.as_str()));
         let texts: HashMap<&str, &str> = of_corpus.chain(of_pairs).collect();
@@ -124,7 +126,7 @@ pub fn with_negatives(mut pairs: Vec<Pair>, corpus: &[Document], path: &Path) ->
                 return Err(others(format!("row {} is of the pair `{}`, expected `{}`", at + 1, row.pair, pair.id)));
             }
             let text = |negative: &NegativeById| match texts.get(negative.id.as_str()) {
-                Some(text) => Ok((*text).to_owned()),
+                Some(text) => Ok(Arc::clone(shared.entry(*text).or_insert_with(|| Arc::from(*text)))),
                 None => {
                     let what = format!("row {}: no pair and no document has the id `{}`", at + 1, negative.id);
                     Err(Error::data(place(), what)
@@ -216,7 +218,7 @@ mod tests {
         let corpus = [Document { id: "c1".into(), text: "of the corpus".into(), title: String::new() }];
         let pairs = || vec![pair("a", "A"), pair("b", "B")];
         let with = with_negatives(pairs(), &corpus, &path).unwrap();
-        assert_eq!(with[0].negatives, ["B", "of the corpus"]);
+        assert_eq!(with[0].negatives, [Arc::from("B"), Arc::from("of the corpus")]);
         assert_eq!((with[1].negatives.len(), &with[0].scores), (0, &vec![0.9]));
 
         let told = |pairs: Vec<Pair>, corpus: &[Document]| {

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Borrow,
+    collections::HashSet,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -165,10 +166,16 @@ pub(crate) fn not_written(path: &Path, error: ParquetError) -> Error {
     }
 }
 
-/// Reads what [`write_pairs`] wrote, in order.
+/// Reads what [`write_pairs`] wrote, in order; a hard negative of many pairs is in memory once.
 pub fn read_pairs(path: &Path) -> Result<Vec<Pair>> {
-    let mut pairs = Vec::new();
-    each_pair(path, &mut |pair| {
+    let (mut pairs, mut known) = (Vec::new(), HashSet::<Arc<str>>::new());
+    each_pair(path, &mut |mut pair| {
+        for negative in &mut pair.negatives {
+            match known.get(negative) {
+                Some(same) => *negative = Arc::clone(same),
+                None => _ = known.insert(Arc::clone(negative)),
+            }
+        }
         pairs.push(pair);
         Ok(())
     })?;
@@ -216,7 +223,7 @@ pub fn each_pair(path: &Path, take: &mut dyn FnMut(Pair) -> Result<()>) -> Resul
                 language: language.value(row).to_owned(),
                 anchor: anchor.value(row).to_owned(),
                 positive: positive.value(row).to_owned(),
-                negatives: negatives.iter().flatten().map(str::to_owned).collect(),
+                negatives: negatives.iter().flatten().map(Arc::from).collect(),
                 scores,
                 origin: Origin {
                     group: group.value(row).to_owned(),

@@ -1,6 +1,6 @@
 //! Fields of a record that make a pair.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -233,7 +233,7 @@ impl Shape<'_> {
             }
         };
         if fields.positive.is_some() {
-            pair.negatives = negatives(record, &fields.negatives)?;
+            pair.negatives = negatives(record, &fields.negatives)?.into_iter().map(Arc::from).collect();
             pair.scores = scores(record, &fields.scores, pair.negatives.len())?;
         }
         Ok(Mapped::To(Box::new(pair)))

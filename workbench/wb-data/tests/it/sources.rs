@@ -327,7 +327,7 @@ fn csv_rows() {
     let text = "query,pos,neg\na,\"b, \"\"c\"\"\nd\",\ne,f,g\n";
     let pairs = read_bytes("x.csv", "csv", text.as_bytes(), OnBad::Stop).unwrap().pairs;
     assert_eq!((&told(&pairs[0])[..2], pairs[0].negatives.len()), (["a", "b, \"c\"\nd"].as_slice(), 0));
-    assert_eq!((pairs[1].id.as_str(), pairs[1].negatives.as_slice()), ("x:4", ["g".to_owned()].as_slice()));
+    assert_eq!((pairs[1].id.as_str(), pairs[1].negatives.as_slice()), ("x:4", ["g".into()].as_slice()));
     let check = |bytes: &[u8], expected: &str| {
         assert_eq!(message(read_bytes("x.csv", "csv", bytes, OnBad::Stop), "x.csv"), expected);
     };

@@ -18,7 +18,7 @@ fn odd() -> Vec<Pair> {
             language: (*text).into(),
             anchor: (*text).into(),
             positive: text.repeat(3),
-            negatives: texts[..at].iter().map(|text| (*text).to_owned()).collect(),
+            negatives: texts[..at].iter().map(|text| (*text).into()).collect(),
             scores: (0..=at).map(|score| score as f32 / 3.0 - 1.0).take(if at % 2 == 0 { at + 1 } else { 0 }).collect(),
             origin: Origin {
                 group: (*text).into(),
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn any_text_comes_back(texts in proptest::collection::vec((any::<String>(), any::<String>(), proptest::collection::vec(any::<String>(), 0..3)), 0..20)) {
-        let pairs: Vec<Pair> = texts.into_iter().enumerate().map(|(at, (anchor, positive, negatives))| Pair { id: at.to_string(), anchor, positive, negatives, ..Pair::default() }).collect();
+        let pairs: Vec<Pair> = texts.into_iter().enumerate().map(|(at, (anchor, positive, negatives))| Pair { id: at.to_string(), anchor, positive, negatives: negatives.into_iter().map(Into::into).collect(), ..Pair::default() }).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.parquet");
         store::write_pairs(&path, &pairs).unwrap();

@@ -300,7 +300,7 @@ mod tests {
     }
 
     fn pair(id: usize, anchor: &str, positive: &str, negatives: usize, scores: &[f32]) -> Pair {
-        let negatives = vec!["n".to_owned(); negatives];
+        let negatives = vec!["n".into(); negatives];
         let (anchor, positive, scores) = (anchor.into(), positive.into(), scores.to_vec());
         Pair { id: id.to_string(), anchor, positive, negatives, scores, ..Pair::default() }
     }

@@ -381,7 +381,7 @@ mod tests {
     use super::*;
 
     fn pair(id: &str, anchor: &str, positive: &str, negatives: &[&str]) -> Pair {
-        let negatives = negatives.iter().map(|n| (*n).to_owned()).collect();
+        let negatives = negatives.iter().map(|n| (*n).into()).collect();
         Pair { id: id.into(), anchor: anchor.into(), positive: positive.into(), negatives, ..Pair::default() }
     }
 

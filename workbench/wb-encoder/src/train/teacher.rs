@@ -95,7 +95,8 @@ impl FittedTeacher<'_> {
         let mut take = |pair: &Pair| {
             sample.offer(Side::Query, &pair.anchor);
             if !pair.is_text() {
-                let documents = std::iter::once(&pair.positive).chain(pair.negatives.iter().take(negatives));
+                let documents = std::iter::once(pair.positive.as_str())
+                    .chain(pair.negatives.iter().take(negatives).map(|text| &**text));
                 documents.for_each(|text| sample.offer(Side::Document, text));
             }
         };

@@ -96,7 +96,9 @@ impl Validation {
         Ok(Self {
             anchors: tokens(Side::Query, &|pair| vec![pair.anchor.clone()])?,
             positives: tokens(Side::Document, &|pair| vec![pair.positive.clone()])?,
-            negatives: tokens(Side::Document, &|pair| pair.negatives[..hard(pair)].to_vec())?,
+            negatives: tokens(Side::Document, &|pair| {
+                pair.negatives[..hard(pair)].iter().map(|text| text.to_string()).collect()
+            })?,
             negative_starts: std::iter::once(0).chain(ends).collect(),
             anchor_texts: (0..pairs.len() as u32).map(|pair| table.anchor(pair)).collect(),
             document_texts: (0..pairs.len() as u32).map(|pair| table.documents(pair).to_vec()).collect(),

@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{BufWriter, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Result, bail};
@@ -81,7 +82,7 @@ impl Out {
 /// Pairs with their negatives, one by one.
 pub fn pairs<'t>(texts: &'t MiningTexts<'_>, mined: &'t MinedNegatives) -> impl Iterator<Item = Pair> + 't {
     texts.pairs().iter().enumerate().map(|(at, pair)| Pair {
-        negatives: mined.negatives(texts, at).map(str::to_owned).collect(),
+        negatives: mined.negatives(texts, at).map(Arc::from).collect(),
         id: pair.id.clone(),
         task: pair.task,
         language: pair.language.clone(),

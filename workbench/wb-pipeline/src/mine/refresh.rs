@@ -3,7 +3,10 @@
 use std::{
     collections::HashMap,
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::Result;
@@ -70,11 +73,11 @@ impl<'a> Refresher<'a> {
 
 /// Each text once, and the pairs' negatives as positions in them.
 fn by_position(mined: MinedPairs) -> RefreshedNegatives {
-    let mut positions: HashMap<String, u32> = HashMap::new();
+    let mut positions: HashMap<Arc<str>, u32> = HashMap::new();
     let mut texts = Vec::new();
-    let mut position = |text: String| {
+    let mut position = |text: Arc<str>| {
         *positions.entry(text).or_insert_with_key(|text| {
-            texts.push(text.clone());
+            texts.push(text.to_string());
             texts.len() as u32 - 1
         })
     };

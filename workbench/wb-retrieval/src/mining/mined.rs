@@ -1,5 +1,7 @@
 //! The result of mining: each pair's negatives with their scores and places, and an account of all that was looked at.
 
+use std::{collections::HashMap, sync::Arc};
+
 use wb_core::Pair;
 
 use super::{CutTies, MiningTexts, NegativeCandidate, OfQuery, Thrown};
@@ -114,8 +116,13 @@ impl MinedNegatives {
 
     /// The pairs with these negatives in place of those that they had.
     pub fn pairs_with_negatives(&self, texts: &MiningTexts<'_>) -> Vec<Pair> {
+        // Each text once, however many pairs have it.
+        let mut shared: HashMap<u32, Arc<str>> = HashMap::new();
+        let mut text = |document: u32| {
+            Arc::clone(shared.entry(document).or_insert_with(|| texts.documents()[document as usize].into()))
+        };
         let with = |(at, pair): (usize, &Pair)| Pair {
-            negatives: self.negatives(texts, at).map(str::to_owned).collect(),
+            negatives: self.pairs[at].negatives.iter().map(|negative| text(negative.document)).collect(),
             // Not cloned with the others.
             id: pair.id.clone(),
             task: pair.task,

@@ -37,7 +37,7 @@ fn pair(stage: &Stage, candidate: &Candidate) -> Pair {
         language: language.to_owned(),
         anchor: candidate.query.clone(),
         positive: candidate.document.clone(),
-        negatives: candidate.negatives.clone(),
+        negatives: candidate.negatives.iter().map(|text| text.as_str().into()).collect(),
         scores: Vec::new(),
         origin: Origin { dataset, ..snippet.origin.clone() },
     }

@@ -238,7 +238,7 @@ impl<'m> Maker<'m> {
                 }
                 applied.negative_verdicts.extend(verdict);
                 applied.negatives.extend(miss.kinds.iter().map(|kind| kind.name().to_owned()));
-                pair.negatives.push(miss.text);
+                pair.negatives.push(miss.text.into());
             }
         }
         self.push(pair, rule, number, applied);

@@ -19,7 +19,7 @@ fn the_journal_and_the_list_of_stages_show_the_stage_at_every_step() {
         );
     }));
     let words = |at: usize| Pair {
-        negatives: (1..4).map(|other| format!("p{}", (at + other) % 64)).collect(),
+        negatives: (1..4).map(|other| format!("p{}", (at + other) % 64).into()).collect(),
         ..pair(at, format!("a{at} a{}", at + 10), format!("p{at} p{} p{}", at + 10, at + 20))
     };
     run.pairs = PairSet::new((0..64).map(words).collect()).unwrap();

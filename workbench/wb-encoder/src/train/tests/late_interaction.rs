@@ -21,7 +21,7 @@ fn pairs() -> PairSet {
             id: format!("p{at}"),
             anchor: format!("{b} {a} {at}"),
             positive: format!("def {a} ( {b} , {at} ) : return {c}"),
-            negatives: vec![format!("def {c} ( {a} , {} ) : return {b}", at + 1)],
+            negatives: vec![format!("def {c} ( {a} , {} ) : return {b}", at + 1).into()],
             scores: vec![2.0, 0.5],
             ..Pair::default()
         }
@@ -128,7 +128,7 @@ fn both_similarities_learn_and_so_does_distillation() {
         })
     };
     let pair = |id: usize| Pair {
-        negatives: vec![format!("p{}", (id + 7) % 48)],
+        negatives: vec![format!("p{}", (id + 7) % 48).into()],
         scores: vec![4.0, 0.0],
         ..super::pair(id, format!("a{id}"), format!("p{id}"))
     };

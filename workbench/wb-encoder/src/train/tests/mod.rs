@@ -458,7 +458,7 @@ fn every_loss_learns() {
         let mut run = Run::new(config(|c| (c.max_steps, c.loss) = (200, serde_json::from_str(json).unwrap())));
         run.config.validate = ValidateConfig { every: Every::Steps(200), pairs: 64 };
         let with_negatives = |(at, pair): (usize, Pair)| Pair {
-            negatives: (1..4).map(|k| format!("p{}", (at + 17 * k) % 64)).collect(),
+            negatives: (1..4).map(|k| format!("p{}", (at + 17 * k) % 64).into()).collect(),
             scores: vec![0.9, 0.1, 0.2, 0.0],
             ..pair
         };
