@@ -14,7 +14,7 @@
 #               may have been written over, and the key may be in no object
 #   ray         a head and two raylets, one of which is taken away while it works
 #   kubernetes  the Job's file against strict schemas, and each of its indexes in a container of podman, one of which is
-#               killed
+#               killed; and `run_on: kubernetes` with a stand-in for kubectl that has Jobs run so
 #
 # Usage: scripts/check-shards.sh [WB [ENGINE ...]]
 #
@@ -23,7 +23,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,23s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,24s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
@@ -563,6 +563,17 @@ C
   planned "$here/on-kubernetes"
   timeout 300 "$engines/bin/python" "$checkout/scripts/engines/kubernetes_job.py" wb-checks "$here" "$plan" "$("$wb" shards missing "$plan" | wc -l)"
   merged kubernetes
+  # The same by `run_on`: three passes of a preparation, each a Job.
+  mkdir -p stand-in/states stand-in/bin
+  printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$engines/bin/python" "$checkout/scripts/engines/kubectl.py" > stand-in/bin/kubectl
+  chmod +x stand-in/bin/kubectl
+  "$wb" data pairs.yaml data.streaming=true 'data.dedupe={near: 0.9}' --datasets alone > alone.txt 2>&1 || { cat alone.txt; exit 1; }
+  STAND_IN="$here/stand-in/states" STAND_IN_VOLUME="$here" PATH="$here/stand-in/bin:$PATH" timeout 300 "$wb" data pairs.yaml data.streaming=true 'data.dedupe={near: 0.9}' \
+    work="$here/by-pods" 'run_on={kubernetes: {image: wb-checks, at_once: 2, shards: 4}}' --datasets by-pods-pairs > by-pods.txt 2>&1 || { cat by-pods.txt stand-in/states/*.log; exit 1; }
+  cmp alone/pairs-*/train.parquet by-pods-pairs/pairs-*/train.parquet
+  [ "$(ls stand-in/states/*.json | wc -l)" -eq 3 ] || { ls stand-in/states; exit 1; }
+  grep -h -o '"attempts": [0-9]*' stand-in/states/*.json | xargs
+  echo "--- kubernetes: the pairs of one process by run_on, after $SECONDS s"
 }
 
 for engine in "$@"; do

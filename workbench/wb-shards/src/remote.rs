@@ -1,7 +1,7 @@
 //! Copies of what is in buckets of S3, in a folder of this disk, for readers that take paths; and files put there.
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     fs::{self, OpenOptions},
     io::{Seek, SeekFrom, Write as _},
     path::{Component, Path, PathBuf},
@@ -56,7 +56,7 @@ impl Buckets {
     fn open<'p>(&self, place: &'p str) -> Result<(Store, &'p str)> {
         let inside = place.strip_prefix(SCHEME).unwrap_or(place);
         let (bucket, key) = inside.split_once('/').unwrap_or((inside, ""));
-        Ok((Store::open_by(&format!("{}{bucket}", SCHEME), &self.variables)?, key))
+        Ok((Store::open_by(&format!("{SCHEME}{bucket}"), &self.variables)?, key))
     }
 
     /// The copy of an object, there or not: below a name that tells it from all others and from what it was.
@@ -120,8 +120,11 @@ impl Buckets {
     /// Brings an object piece by piece, after those that an attempt before this one has left.
     fn bring_large(&self, store: &Store, object: &FoundObject, path: &Path, meter: &mut Meter<'_>) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        atomic::create_folders(folder)?;
         meter.file(&object.key);
+        if path.is_file() && !is_copy(path, object) {
+            atomic::remove_file(path)?;
+        }
         let mut waiting =
             |progress: Progress| self.observer.note(&format!("{}: waiting {}", object.key, progress.note));
         let grow = |part: &Path, _: &mut dyn FnMut(Progress)| -> Result<()> {
@@ -147,11 +150,11 @@ impl Buckets {
         objects.iter().for_each(|object| add_to(&mut key, object));
         let folder = self.named(&key)?.join(safe(store, prefix)?);
         publish::folder(&folder, WHOLE, |inside| {
-            let mut made: HashMap<PathBuf, ()> = HashMap::new();
+            let mut made = HashSet::new();
             for (object, copy) in objects.iter().zip(copies) {
                 let to = inside.join(safe(store, below(prefix, &object.key))?);
                 let above = to.parent().unwrap_or(inside).to_owned();
-                if made.insert(above.clone(), ()).is_none() {
+                if made.insert(above.clone()) {
                     fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
                 }
                 // The same file under a second name; a second file where the disk knows no such thing.
@@ -171,10 +174,13 @@ impl Buckets {
             return Ok(vec![object]);
         }
         let all = store.below(key.trim_matches('/'))?;
-        let is_folder = |at: usize| {
-            all[at].bytes == 0 && all.get(at + 1).is_some_and(|next| next.key.starts_with(&format!("{}/", all[at].key)))
+        // In the order of keys, others may stand between a folder and what is in it.
+        let is_folder = |object: &FoundObject| {
+            let inside = format!("{}/", object.key);
+            let first = all.partition_point(|other| other.key < inside);
+            object.bytes == 0 && all.get(first).is_some_and(|other| other.key.starts_with(&inside))
         };
-        Ok((0..all.len()).filter(|at| !is_folder(*at)).map(|at| all[at].clone()).collect())
+        Ok(all.iter().filter(|object| !is_folder(object)).cloned().collect())
     }
 }
 

@@ -100,8 +100,8 @@ pub struct Experiment {
     pub work: Option<String>,
     /// Machines that stages are cut into shards for: questions of `wb synth`, pairs with `data.streaming`, mining with its
     /// vectors, and the runs of a `sweep`. `{ local: { processes: 4 } }`, `{ slurm: { options: [--partition=gpu] } }`,
-    /// `{ ray: { gpus: 1 } }`, or a name alone, such as `slurm`; null for this process. What is made is the same, to the
-    /// byte.
+    /// `{ ray: { gpus: 1 } }`, `{ kubernetes: { image: IMAGE } }`, or a name alone, such as `slurm`; null for this process.
+    /// What is made is the same, to the byte.
     #[serde(default)]
     pub run_on: Option<RunOn>,
     /// Values by the path of their key, such as `{ train.epochs: [1, 2, 3], seed: [1, 2] }`: `wb run` and `wb train` make a

@@ -27,7 +27,7 @@ use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild, Store, shard_o
 use self::told::ranges;
 pub use self::{
     encode::EncodePlan,
-    launchers::{LocalProcesses, RayTasks, RunOn, SlurmArrays},
+    launchers::{IndexedJobs, LocalProcesses, RayTasks, RunOn, SlurmArrays},
     mine::MinePlan,
     on::{encode_texts, mined, prepared},
     prepare::PreparePlan,

@@ -53,7 +53,8 @@ fn objects_are_copied_once_as_long_as_they_stay() {
         buckets.put(&file, &format!("s3://code/{name}")).unwrap();
     };
     let large: Vec<u8> = (0..40_000_000_u32).map(|at| (at * 31 % 251) as u8).collect();
-    let names = ["some/a.jsonl", "some/deep er/b#1.jsonl", "some/deep er/c.csv", "something/else.jsonl"];
+    let names =
+        ["some/a.jsonl", "some/deep er-d.csv", "some/deep er/b#1.jsonl", "some/deep er/c.csv", "something/else.jsonl"];
     names.iter().for_each(|name| put(name, name.as_bytes()));
     put("some/empty.jsonl", b"");
     put("some/large.bin", &large);
@@ -66,7 +67,7 @@ fn objects_are_copied_once_as_long_as_they_stay() {
     assert_eq!((fs::read_to_string(&one.path).unwrap().as_str(), one.others), ("some/deep er/b#1.jsonl", 0));
     assert_eq!(demands.taken(), [(1, 22)]);
     let some = buckets.copy("s3://code/some", &|name| !name.ends_with(".csv")).unwrap();
-    assert_eq!((some.others, demands.taken()), (1, vec![(3, 40_000_012)]));
+    assert_eq!((some.others, demands.taken()), (2, vec![(3, 40_000_012)]));
     assert!(some.path.ends_with("some"));
     assert_eq!(fs::read(some.path.join("large.bin")).unwrap(), large);
     assert_eq!(fs::read(some.path.join("empty.jsonl")).unwrap(), b"");
@@ -82,10 +83,12 @@ fn objects_are_copied_once_as_long_as_they_stay() {
     assert_eq!(fs::read(changed.path.join("a.jsonl")).unwrap(), b"another");
     assert_eq!(fs::read_to_string(some.path.join("a.jsonl")).unwrap(), "some/a.jsonl");
     assert_eq!(fs::read(changed.path.join("large.bin")).unwrap(), large);
-
     let missing = |name: &str| buckets.missing(&format!("s3://code/{name}")).unwrap();
-    assert_eq!((missing("some/a.jsonl"), missing("something"), missing("some")), (Some(0), Some(20), Some(18)));
+    assert_eq!((missing("some/a.jsonl"), missing("something"), missing("some")), (Some(0), Some(20), Some(36)));
     assert_eq!((missing("som"), missing("some/a.jsonl/x")), (None, None));
+    // All of it, a folder that is an object of no bytes with it.
+    let all = buckets.copy("s3://code/some", &all).unwrap();
+    assert!(all.path.join("deep er/c.csv").is_file() && all.path.join("deep er-d.csv").is_file() && all.others == 0);
 }
 
 #[test]

@@ -1,9 +1,11 @@
-//! Starters of attempts: processes of this machine, arrays of Slurm, or tasks of Ray. Rounds over what is missing, until nothing is.
+//! Starters of attempts: processes of this machine, arrays of Slurm, tasks of Ray, or pods of Kubernetes. Rounds over what is missing, until nothing is.
 
+mod kubernetes;
 mod local;
 mod named;
 mod ray;
 mod slurm;
+mod watched;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Error, Progress};
 use wb_shards::OpenPlan;
 
-pub use self::{ray::RayTasks, slurm::SlurmArrays};
+pub use self::{kubernetes::IndexedJobs, ray::RayTasks, slurm::SlurmArrays};
 use super::ShardSize;
 
 /// Rounds over what is missing, after which it is given up.
@@ -30,6 +32,8 @@ pub enum RunOn {
     Slurm(SlurmArrays),
     /// Tasks of a Ray cluster.
     Ray(RayTasks),
+    /// Pods of Kubernetes.
+    Kubernetes(IndexedJobs),
 }
 
 /// Processes of this machine.
@@ -57,6 +61,10 @@ impl RunOn {
             }
             Self::Slurm(slurm) => ("slurm", vec![("at_once", slurm.at_once.map(u64::from)), ("shards", slurm.shards)]),
             Self::Ray(ray) => ("ray", vec![("shards", ray.shards)]),
+            Self::Kubernetes(jobs) => {
+                jobs.validate(&format!("{key}.kubernetes"))?;
+                ("kubernetes", vec![("at_once", jobs.at_once.map(u64::from)), ("shards", jobs.shards)])
+            }
         };
         if let Self::Ray(RayTasks { cpus, gpus, .. }) = self {
             let amounts = [("cpus", *cpus), ("gpus", *gpus)];
@@ -75,7 +83,8 @@ impl RunOn {
     pub fn size(&self) -> ShardSize {
         let (Self::Local(LocalProcesses { shards, .. })
         | Self::Slurm(SlurmArrays { shards, .. })
-        | Self::Ray(RayTasks { shards, .. })) = self;
+        | Self::Ray(RayTasks { shards, .. })
+        | Self::Kubernetes(IndexedJobs { shards, .. })) = self;
         shards.map_or(ShardSize::Usual, ShardSize::Shards)
     }
 
@@ -101,6 +110,7 @@ impl RunOn {
                 Self::Local(local) => local::work(plan, missing, local.processes, scratch, &mut tell)?,
                 Self::Ray(tasks) => tasks.work(plan, scratch, &mut tell)?,
                 Self::Slurm(arrays) => arrays.work(plan, &missing, scratch, &mut tell)?,
+                Self::Kubernetes(jobs) => jobs.work(plan, &mut tell)?,
             }
             if let Some(failed) = plan.failures()?.into_iter().next() {
                 return Err(failed.into_error().into());

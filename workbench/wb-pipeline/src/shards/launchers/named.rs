@@ -8,10 +8,10 @@ use serde::{
     de::{self, MapAccess, Visitor},
 };
 
-use super::{LocalProcesses, RayTasks, RunOn, SlurmArrays};
+use super::{IndexedJobs, LocalProcesses, RayTasks, RunOn, SlurmArrays};
 
 /// The names.
-const NAMES: [&str; 3] = ["local", "slurm", "ray"];
+const NAMES: [&str; 4] = ["local", "slurm", "ray", "kubernetes"];
 
 impl<'de> Deserialize<'de> for RunOn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -33,6 +33,7 @@ impl JsonSchema for RunOn {
         let slurm =
             told(generator.subschema_for::<SlurmArrays>(), "Job arrays of Slurm, on whose login node `wb` runs.");
         let ray = told(generator.subschema_for::<RayTasks>(), "Tasks of a Ray cluster.");
+        let kubernetes = told(generator.subschema_for::<IndexedJobs>(), "Pods of Kubernetes.");
         json_schema!({
             "description": "A starter of attempts; one with all of its settings at their defaults may be written as its name alone.",
             "anyOf": [
@@ -43,6 +44,7 @@ impl JsonSchema for RunOn {
                         "local": local,
                         "slurm": slurm,
                         "ray": ray,
+                        "kubernetes": kubernetes,
                     },
                     "minProperties": 1,
                     "maxProperties": 1,
@@ -67,6 +69,7 @@ impl<'de> Visitor<'de> for NameOrMap {
             "local" => RunOn::Local(LocalProcesses::default()),
             "slurm" => RunOn::Slurm(SlurmArrays::default()),
             "ray" => RunOn::Ray(RayTasks::default()),
+            "kubernetes" => RunOn::Kubernetes(IndexedJobs::default()),
             other => return Err(E::unknown_variant(other, &NAMES)),
         })
     }
@@ -80,6 +83,7 @@ impl<'de> Visitor<'de> for NameOrMap {
             "local" => RunOn::Local(map.next_value()?),
             "slurm" => RunOn::Slurm(map.next_value()?),
             "ray" => RunOn::Ray(map.next_value()?),
+            "kubernetes" => RunOn::Kubernetes(map.next_value()?),
             other => return Err(A::Error::unknown_variant(other, &NAMES)),
         };
         match map.next_key::<String>()? {
@@ -102,11 +106,11 @@ mod tests {
             ("\"slurms\"", "unknown variant `slurms`"),
             ("{\"local\": {}, \"ray\": {}}", "`ray` beside `local`"),
             ("{\"local\": {\"process\": 1}}", "unknown field `process`"),
-            ("3", "expected one of local, slurm, ray, or a map"),
+            ("3", "expected one of local, slurm, ray, kubernetes, or a map"),
         ] {
             assert!(read(text).unwrap_err().contains(told), "{text}: {:?}", read(text));
         }
-        let all = [read("\"slurm\""), read("\"local\""), read("\"ray\"")];
+        let all = NAMES.map(|name| read(&format!("\"{name}\"")));
         for one in all.into_iter().flatten() {
             assert_eq!(read(&serde_json::to_string(&one).unwrap()), Ok(one));
         }

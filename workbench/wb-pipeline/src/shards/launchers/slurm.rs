@@ -4,8 +4,6 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     process::{Command, Output},
-    thread,
-    time::Duration,
 };
 
 use anyhow::Result;
@@ -14,13 +12,8 @@ use serde::{Deserialize, Serialize};
 use wb_core::Error;
 use wb_shards::OpenPlan;
 
-use super::program;
+use super::{program, watched::until_ended};
 use crate::{manifest::quoted, output, shards::ranges};
-
-/// Time between two looks at the queue.
-const LOOK: Duration = Duration::from_secs(2);
-/// Looks at a queue that does not answer, after which it is given up.
-const UNANSWERED: usize = 150;
 
 /// Job arrays of one task a shard.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,20 +44,7 @@ impl SlurmArrays {
             jobs.push(self.submit(plan, offset, &indexes, scratch)?);
         }
         output::note(format!("submitted as job {} of Slurm", jobs.join(", ")));
-        let mut unanswered = 0;
-        while unanswered < UNANSWERED {
-            thread::sleep(LOOK);
-            match is_queued(&jobs) {
-                Ok(false) => return Ok(()),
-                Ok(true) => {
-                    unanswered = 0;
-                    tell(&format!("job {}", jobs.join(", ")))?;
-                }
-                // A controller that is begun again answers a moment later.
-                Err(_) => unanswered += 1,
-            }
-        }
-        is_queued(&jobs).map(|_| ())
+        until_ended(&|| is_queued(&jobs), &mut || tell(&format!("job {}", jobs.join(", "))))
     }
 
     fn submit(&self, plan: &OpenPlan, offset: u32, indexes: &[u32], scratch: &Path) -> Result<String> {
