@@ -1,7 +1,7 @@
 //! Paths as people type them.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -15,6 +15,28 @@ pub fn expand_home(path: &Path) -> PathBuf {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path.to_owned(),
     }
+}
+
+/// Gives every file of a folder and of those below to `take`, in no order; hidden ones aside, and links to folders are
+/// not followed.
+///
+/// # Errors
+///
+/// If a folder cannot be read.
+pub fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        // Links to folders are not followed: they may lead in a circle.
+        match entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
+            true => walk(&path, take)?,
+            false => take(path),
+        }
+    }
+    Ok(())
 }
 
 /// The folder of caches: the one that the environment says, else `.cache` in the home folder.

@@ -1,10 +1,10 @@
 //! Paths that lead to object storage, as readers and writers of files take them: what is read is a copy in the folder of
 //! caches, what is written is put there once it is whole.
 //!
-//! Who knows such a storage says so with [`install`]; nothing else in the workbench has to.
+//! A crate that knows such a storage hands it to [`install`]; no other one has to know it.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -157,13 +157,13 @@ impl Outgoing {
         if is_remote(&self.place) { self.place.with_file_name(name) } else { local.to_owned() }
     }
 
-    /// Refuses a place where something is.
+    /// Refuses a place in object storage where something is; on this disk whoever writes there looks.
     ///
     /// # Errors
     ///
     /// If something is there, or nobody answers.
     pub fn absent(self) -> Result<Self> {
-        if exists(&self.place)? {
+        if is_remote(&self.place) && exists(&self.place)? {
             let what = "is there already, and nothing is written over";
             return Err(
                 Error::file(&self.place, what).with_hint("name another place with --out, or take that one away")
@@ -197,10 +197,9 @@ impl Outgoing {
             storage(place)?.put(file, &to.to_string_lossy())?;
         }
         let mut files = Vec::new();
-        if self.local.is_dir() {
-            files_below(&self.local, &mut files)?
-        } else {
-            files.push(self.local.clone())
+        match self.local.is_dir() {
+            true => paths::walk(&self.local, &mut |file| files.push(file))?,
+            false => files.push(self.local.clone()),
         }
         files.sort();
         for file in &files {
@@ -220,22 +219,10 @@ pub(crate) fn refuse(path: &Path) -> Result<()> {
     Err(Error::failed(what).with_hint("write to a folder, and copy it: aws s3 sync FOLDER s3://BUCKET/PREFIX"))
 }
 
-/// Gives all files of a folder and of those below it that are not hidden.
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let entry = entry.map_err(Error::io("read", folder))?;
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        match entry.file_type().map_err(Error::io("read", &entry.path()))?.is_dir() {
-            _ if is_hidden => {}
-            true => files_below(&entry.path(), found)?,
-            false => found.push(entry.path()),
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

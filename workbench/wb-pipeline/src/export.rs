@@ -3,10 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::{
-    EncoderPlace, EncoderRef, RunDir,
-    remote::{self, Outgoing},
-};
+use wb_core::{EncoderPlace, EncoderRef, RunDir, remote::Outgoing};
 use wb_encoder::{ExportConfig, ExportFormat, Exported};
 
 use crate::{
@@ -22,8 +19,7 @@ use crate::{
 ///
 /// If the encoder is not there, or its format cannot hold it.
 pub fn export(name: &str, config: ExportConfig, out: &Path, runs: &Path) -> Result<Exported> {
-    let to = Outgoing::to(out)?;
-    let to = if remote::is_remote(out) { to.absent()?.anew()? } else { to };
+    let to = Outgoing::to(out)?.absent()?.anew()?;
     let (folder, run) = encoder::named(&EncoderRef::from(name), runs)?;
     let run = run.or_else(|| run_around(name));
     let experiment = match &run {

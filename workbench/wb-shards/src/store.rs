@@ -134,11 +134,14 @@ impl Store {
 
     /// The object of this very key, as it stands; none where there is none.
     pub(crate) fn look(&self, key: &str) -> Result<Option<FoundObject>> {
-        let path = key_of(key)?;
-        match block_on(self.objects.head(&path))? {
+        self.head(&key_of(key)?)
+    }
+
+    fn head(&self, path: &ObjectPath) -> Result<Option<FoundObject>> {
+        match block_on(self.objects.head(path))? {
             Ok(object) => Ok(Some(object.into())),
             Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("read", key, error)),
+            Err(error) => Err(self.failed_at("read", path, error)),
         }
     }
 
@@ -209,7 +212,7 @@ impl Store {
                     let what = format!("{}/{key} changed while it was read", self.root);
                     return Err(passing(Error::failed(what).with_hint("give the same command again")).into());
                 }
-                Err(error) => return Err(self.failed_at("read", &format!("{}/{key}", self.root), error).into()),
+                Err(error) => return Err(self.failed_at("read", &key_of(key)?, error).into()),
             };
             take(at, &piece)?;
         }
@@ -217,30 +220,25 @@ impl Store {
 
     /// Length of an object in bytes; none where there is no such object.
     pub fn size(&self, name: &str) -> Result<Option<u64>> {
-        let path = self.path(name);
-        match block_on(self.objects.head(&path))? {
-            Ok(object) => Ok(Some(object.size)),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("read", name, error)),
-        }
+        Ok(self.head(&self.path(name))?.map(|object| object.bytes))
     }
 
     /// Makes an object unless there is one of that name: of many who do so at once, one succeeds.
     pub fn create(&self, name: &str, bytes: Vec<u8>) -> Result<Created> {
-        let path = self.path(name);
-        let payload = PutPayload::from(bytes);
-        match block_on(self.objects.put_opts(&path, payload, PutMode::Create.into()))? {
-            Ok(_) => Ok(Created::Ours),
-            Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => Ok(Created::Theirs),
-            Err(error) => Err(self.failed("write", name, error)),
-        }
+        self.put_at(&self.path(name), bytes, PutMode::Create)
     }
 
     /// Writes an object, over the one that is there.
     pub fn put(&self, name: &str, bytes: Vec<u8>) -> Result<()> {
-        let path = self.path(name);
-        let put = block_on(self.objects.put(&path, PutPayload::from(bytes)))?;
-        put.map(|_| ()).map_err(|error| self.failed("write", name, error))
+        self.put_at(&self.path(name), bytes, PutMode::Overwrite).map(|_| ())
+    }
+
+    fn put_at(&self, path: &ObjectPath, bytes: Vec<u8>, mode: PutMode) -> Result<Created> {
+        match block_on(self.objects.put_opts(path, PutPayload::from(bytes), mode.into()))? {
+            Ok(_) => Ok(Created::Ours),
+            Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => Ok(Created::Theirs),
+            Err(error) => Err(self.failed_at("write", path, error)),
+        }
     }
 
     /// Writes a file into an object, part by part. Only for names that nobody else writes, or that say the content: a large
@@ -255,16 +253,12 @@ impl Store {
     }
 
     fn send(&self, path: &ObjectPath, file: &Path, mode: PutMode) -> Result<()> {
-        let failed = |error| self.failed_at("write", &format!("{}/{path}", self.root), error);
         let mut from = File::open(file).map_err(Error::io("read", file))?;
         let length = from.metadata().map_err(Error::io("read", file))?.len();
         if length <= PART as u64 {
             let mut bytes = Vec::with_capacity(length as usize);
             from.read_to_end(&mut bytes).map_err(Error::io("read", file))?;
-            return match block_on(self.objects.put_opts(path, PutPayload::from(bytes), mode.into()))? {
-                Ok(_) | Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => Ok(()),
-                Err(error) => Err(failed(error)),
-            };
+            return self.put_at(path, bytes, mode).map(|_| ());
         }
         let mut unread = None;
         let uploaded = block_on(async {
@@ -286,7 +280,7 @@ impl Store {
         })?;
         match unread {
             Some(error) => Err(Error::io("read", file)(error)),
-            None => uploaded.map_err(failed),
+            None => uploaded.map_err(|error| self.failed_at("write", path, error)),
         }
     }
 
@@ -323,10 +317,10 @@ impl Store {
 
     /// An error with its hint, and whether the same may pass at another time.
     fn failed(&self, action: &str, name: &str, error: StoreError) -> Error {
-        self.failed_at(action, &self.shown(name), error)
+        self.failed_at(action, &self.path(name), error)
     }
 
-    fn failed_at(&self, action: &str, shown: &str, error: StoreError) -> Error {
+    fn failed_at(&self, action: &str, path: &ObjectPath, error: StoreError) -> Error {
         let (hint, may_pass) = match &error {
             StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
                 (Some("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION have to be those of its owner"), false)
@@ -340,7 +334,7 @@ impl Store {
             ),
             _ => (None, true),
         };
-        let failed = Error::failed(format!("cannot {action} {shown}")).with_cause(error);
+        let failed = Error::failed(format!("cannot {action} {}/{path}", self.root)).with_cause(error);
         let failed = failed.with_hint_if(hint);
         if may_pass { failed.of_kind(TryAgain) } else { failed }
     }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use wb_core::{
     Progress,
     fingerprint::Fingerprint,
+    paths::walk,
     remote::{self, RemoteCopy},
 };
 
@@ -144,24 +145,6 @@ pub(crate) fn list_all(path: &Path) -> Result<Vec<(Input, Format)>> {
         (Input { path: Arc::from(file.as_path()), stem: inside }, format)
     });
     Ok(named.collect())
-}
-
-/// Gives every file of a folder and of those below to `take`, in no order; hidden ones aside, and links to folders are
-/// not followed.
-pub fn walk(folder: &Path, take: &mut dyn FnMut(PathBuf)) -> Result<()> {
-    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let entry = entry.map_err(Error::io("read", folder))?;
-        let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with('.') {
-            continue;
-        }
-        // Links to folders are not followed: they may lead in a circle.
-        match entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
-            true => walk(&path, take)?,
-            false => take(path),
-        }
-    }
-    Ok(())
 }
 
 /// The fingerprint of a config and the content of files, by name and order.

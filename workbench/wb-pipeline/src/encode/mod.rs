@@ -12,10 +12,8 @@ use std::{
 
 use anyhow::Result;
 use wb_core::{
-    Embeddings, Encoder, Error, Interaction, Progress, Side, atomic,
-    fingerprint::Fingerprint,
-    lock::FileLock,
-    remote::{self, Outgoing},
+    Embeddings, Encoder, Error, Interaction, Progress, Side, atomic, fingerprint::Fingerprint, lock::FileLock,
+    remote::Outgoing,
 };
 use wb_encoder::BiEncoder;
 
@@ -66,9 +64,8 @@ impl EncodeTask {
         let format = OutputFormat::of(&self.out)?;
         // What an unfinished encoding has put beside its file is its own.
         let beside = if self.blocks().is_dir() { Vec::new() } else { format.beside(&self.out) };
-        if remote::is_remote(&self.out) {
-            Outgoing::to(&self.out)?.absent()?;
-        } else if let Some(there) = std::iter::once(&self.out).chain(&beside).find(|path| path.exists()) {
+        Outgoing::to(&self.out)?.absent()?;
+        if let Some(there) = std::iter::once(&self.out).chain(&beside).find(|path| path.exists()) {
             return Err(Error::file(there, "is there already, and nothing is written over")
                 .with_hint("name another file with --out, or take that one away")
                 .into());

@@ -150,7 +150,12 @@ pub fn of_experiment(
 ) -> Result<ExperimentPairs> {
     let Some(config) = &experiment.negatives else { return Ok(data) };
     if let Some(file) = &config.mined {
-        data.mined = Some(take_mined(config, file, &mut data.prepared)?);
+        take_mined(config, file, &mut data.prepared)?;
+        let mut all = Fingerprint::builder();
+        for decides in [Some(file), config.corpus.as_ref()].into_iter().flatten() {
+            all.text(Fingerprint::of_file(decides)?.as_str());
+        }
+        data.mined = Some(all.finish());
         output::note(format!("negatives: {}", file.display()));
         return Ok(data);
     }
@@ -168,8 +173,8 @@ pub fn of_experiment(
     Ok(data)
 }
 
-/// Gives the training pairs the negatives of a file, and the fingerprint of the file and the corpus.
-fn take_mined(config: &MiningConfig, file: &Path, prepared: &mut PreparedPairs) -> Result<Fingerprint> {
+/// Gives the training pairs the negatives of a file.
+fn take_mined(config: &MiningConfig, file: &Path, prepared: &mut PreparedPairs) -> Result<()> {
     let pairs = std::mem::take(&mut prepared.train).into_pairs();
     let corpus = corpus::read(config, &pairs)?;
     let pairs = with_negatives(pairs, &corpus, file)?;
@@ -181,12 +186,7 @@ fn take_mined(config: &MiningConfig, file: &Path, prepared: &mut PreparedPairs) 
             .into());
     }
     prepared.train = PairSet::new(pairs)?;
-    let mut all = Fingerprint::builder();
-    all.text(Fingerprint::of_file(file)?.as_str());
-    if let Some(corpus) = &config.corpus {
-        all.text(Fingerprint::of_file(corpus)?.as_str());
-    }
-    Ok(all.finish())
+    Ok(())
 }
 
 /// Fingerprint of all that decides the negatives: the pairs, the section but for what changes nothing, and what ranks.

@@ -17,11 +17,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use wb_core::{
-    Error, Progress,
-    remote::{self, Outgoing},
-    suggest,
-};
+use wb_core::{Error, Progress, remote::Outgoing, suggest};
 use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedBuild, Store, shard_of_environment};
 
 use self::told::ranges;
@@ -246,14 +242,14 @@ pub fn merge(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MergedRecord> {
     let stage = plan.plan().stage.parse()?;
-    let to = out.filter(|out| remote::is_remote(out)).map(Outgoing::to).transpose()?;
-    let to = match to {
+    let outgoing = |out| {
+        let to = Outgoing::to(out)?;
         // Runs of a sweep come beside others, each under a name of its own.
-        Some(to) if stage == ShardStage::Sweep => Some(to.anew()?),
-        Some(to) => Some(to.absent()?.anew()?),
-        None => None,
+        let to = if stage == ShardStage::Sweep { to } else { to.absent()? };
+        to.anew()
     };
-    let merged = merge_here(plan, stage, to.as_ref().map_or(out, |to| Some(to.local())), scratch, progress)?;
+    let to = out.map(outgoing).transpose()?;
+    let merged = merge_here(plan, stage, to.as_ref().map(Outgoing::local), scratch, progress)?;
     to.map_or(Ok(()), |to| to.send(&[]))?;
     Ok(merged)
 }

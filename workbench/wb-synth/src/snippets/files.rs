@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Origin,
+    paths::walk,
     remote::{self, RemoteCopy},
 };
-use wb_data::sources::walk;
 
 use super::{
     Error, Result,

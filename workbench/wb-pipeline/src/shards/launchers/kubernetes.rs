@@ -16,6 +16,8 @@ use wb_shards::OpenPlan;
 use super::watched::until_ended;
 use crate::output;
 
+/// The file of the Job that ships.
+const FILE: &str = "launchers/kubernetes/job.yaml";
 /// The Job, as it ships.
 const JOB: &str = include_str!("../../../../../launchers/kubernetes/job.yaml");
 /// Name of the container that is given a shard.
@@ -63,10 +65,10 @@ impl IndexedJobs {
     fn filled(&self, place: &str, stage: &str, shards: u32) -> Result<Value> {
         let mut job: Value = match &self.job {
             Some(path) => config::load(path, &[])?,
-            None => config::from_text(JOB, Path::new("launchers/kubernetes/job.yaml"))?,
+            None => config::from_text(JOB, Path::new(FILE))?,
         };
-        let named = self.job.as_deref().unwrap_or(Path::new("launchers/kubernetes/job.yaml"));
-        let wrong = |what: &str| Error::file(named, what).with_hint("launchers/kubernetes/job.yaml is one that fits");
+        let named = self.job.as_deref().unwrap_or(Path::new(FILE));
+        let wrong = |what: &str| Error::file(named, what).with_hint(format!("{FILE} is one that fits"));
         if job["apiVersion"] != "batch/v1" || job["kind"] != "Job" {
             return Err(wrong("is no Job, expected apiVersion: batch/v1 and kind: Job").into());
         }
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn a_job_is_filled_with_the_plan() {
         let jobs = IndexedJobs { image: Some("here/wb:1".into()), at_once: Some(3), ..IndexedJobs::default() };
-        let job = jobs.filled("/work/encode-0123", "encode", 7).unwrap();
+        let job = jobs.filled("/shared/encode-0123", "encode", 7).unwrap();
         let spec = &job["spec"];
         assert_eq!(
             (&spec["completions"], &spec["parallelism"], &spec["maxFailedIndexes"]),
@@ -156,7 +158,7 @@ mod tests {
         assert_eq!(job["metadata"], json!({"generateName": "wb-encode-"}));
         let container = &spec["template"]["spec"]["containers"][0];
         assert_eq!(container["image"], "here/wb:1");
-        assert_eq!(container["args"], json!(["shards", "run", "/work/encode-0123", "--scratch", "/scratch"]));
+        assert_eq!(container["args"], json!(["shards", "run", "/shared/encode-0123", "--scratch", "/scratch"]));
 
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("job.yaml");
@@ -171,7 +173,7 @@ mod tests {
             ),
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = jobs.filled("/work/x", "encode", 1).unwrap_err();
+            let error = jobs.filled("/shared/x", "encode", 1).unwrap_err();
             assert!(error.to_string().contains(told), "{error}");
         }
         let error = IndexedJobs::default().validate("run_on.kubernetes").unwrap_err();
