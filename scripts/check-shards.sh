@@ -480,7 +480,7 @@ W
 #!/usr/bin/env bash
 set -euo pipefail
 cd "$here"
-"$wb" shards run "$plan" --all --slurm --program "$here/on-node" --scratch "$here/scratch" --option=--output=/dev/null &
+"$wb" shards run "$plan" --all "run_on={slurm: {program: '$here/on-node', options: [--output=/dev/null]}}" --scratch "$here/scratch" &
 wb=\$!
 # The second node dies while something runs there.
 for _ in \$(seq 300); do

@@ -55,7 +55,7 @@ def main():
     except Exception as error:
         print(f"Ray does not start here: {error}", file=sys.stderr)
         sys.exit(77)
-    command = [wb, "shards", "run", plan, "--all", "--ray", "--python", sys.executable, "--program", wb]
+    command = [wb, "shards", "run", plan, "--all", f"run_on.ray.python={sys.executable}", f"run_on.ray.program={wb}"]
     command += ["--scratch", str(folder / "scratch-ray")]
     child = subprocess.Popen(command, env={**os.environ, "RAY_ADDRESS": cluster.address})
     # Both raylets are at the start of an attempt; the second is cut off as a machine is that loses its power.

@@ -33,6 +33,15 @@ pub fn load<T: DeserializeOwned + Serialize>(path: &Path, overrides: &[String]) 
     if overrides.is_empty() { Ok(typed) } else { override_values(&text, path, overrides) }
 }
 
+/// A configuration without a file: the defaults, with `key.path=value` overrides.
+///
+/// # Errors
+///
+/// If an override names no key, or a value that does not fit.
+pub fn of_overrides<T: DeserializeOwned>(overrides: &[String]) -> Result<T> {
+    override_values("{}", Path::new("the command line"), overrides)
+}
+
 /// Types a text as `T`; `path` is for messages only.
 pub fn from_text<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
     let mut track = serde_path_to_error::Track::new();

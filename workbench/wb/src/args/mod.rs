@@ -252,7 +252,8 @@ Examples:
   wb shards run PLAN --shard 7            # as a scheduler starts it; without --shard, its variables say the number
   wb shards run PLAN --all --processes 4  # on this machine
   wb shards status PLAN
-  wb shards run PLAN --all --slurm --at-once 64 --option=--partition=gpu --option=--gpus=1
+  wb shards run PLAN --all 'run_on={slurm: {at_once: 64, options: [--partition=gpu, --gpus=1]}}'     # as in a YAML
+  wb shards run PLAN --all 'run_on={kubernetes: {image: registry.example/wb:0.1.0}}'
   sbatch --array=$(wb shards missing PLAN --as slurm) --wrap 'wb shards run PLAN'      # the same by hand, once
   wb shards merge PLAN --out vectors
 

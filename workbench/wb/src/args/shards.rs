@@ -82,30 +82,16 @@ pub struct RunShards {
     #[arg(long, value_name = "I")]
     pub shard: Option<u32>,
     /// Works at all that is missing until nothing is, with the passes that follow, at most three times at each: on this
-    /// machine, or by --slurm or --ray.
+    /// machine, or as run_on says.
     #[arg(long, conflicts_with = "shard")]
     pub all: bool,
+    /// What starts the attempts, as in a YAML: run_on=slurm, run_on=ray, 'run_on={kubernetes: {image: IMAGE}}', or a setting
+    /// of it such as run_on.slurm.at_once=64 (configs/README.md) [default: processes of this machine].
+    #[arg(value_name = "KEY=VALUE", requires = "all", conflicts_with = "processes")]
+    pub run_on: Vec<String>,
     /// Processes at a time, on this machine.
     #[arg(long, value_name = "N", default_value = "1", requires = "all")]
     pub processes: usize,
-    /// Submits arrays of Slurm and watches them; what is missing after them is submitted again.
-    #[arg(long, requires = "all", conflicts_with = "processes")]
-    pub slurm: bool,
-    /// Has a Ray cluster start the attempts, the one of this machine or of RAY_ADDRESS.
-    #[arg(long, requires = "all", conflicts_with_all = ["processes", "slurm"])]
-    pub ray: bool,
-    /// The Python that has Ray.
-    #[arg(long, value_name = "FILE", default_value = "python3", requires = "ray")]
-    pub python: PathBuf,
-    /// Tasks of Slurm at a time.
-    #[arg(long, value_name = "N", requires = "slurm")]
-    pub at_once: Option<u32>,
-    /// An option for sbatch, such as --option=--partition=gpu; may be given several times.
-    #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true)]
-    pub option: Vec<String>,
-    /// The program on the nodes of Slurm or Ray [default: this one, at its place here]
-    #[arg(long, value_name = "FILE", requires = "all")]
-    pub program: Option<PathBuf>,
     /// Forgets what was made of the shard before, and makes it again.
     #[arg(long, conflicts_with = "all")]
     pub anew: bool,

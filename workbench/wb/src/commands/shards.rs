@@ -4,7 +4,7 @@ use anyhow::Result;
 use wb_core::Error;
 use wb_pipeline::{
     interrupt::Interrupt,
-    shards::{self, EncodePlan, LocalProcesses, RayTasks, RunOn, ShardSize, ShardStage, SlurmArrays},
+    shards::{self, EncodePlan, LocalProcesses, RunOn, ShardSize, ShardStage},
     typed::file_and_values,
 };
 use wb_shards::{OpenPlan, Store};
@@ -87,21 +87,11 @@ fn run(arguments: args::RunShards, interrupt: &Interrupt) -> Result<()> {
     let scratch = shards::scratch(arguments.scratch)?;
     let mut bars = Bars::new();
     if arguments.all {
-        let launcher = match (arguments.slurm, arguments.ray) {
-            (true, _) => RunOn::Slurm(SlurmArrays {
-                at_once: arguments.at_once,
-                options: arguments.option,
-                program: arguments.program,
-                shards: None,
-            }),
-            (_, true) => {
-                let address = std::env::var("RAY_ADDRESS").unwrap_or_else(|_| "auto".to_owned());
-                let (python, program) = (arguments.python, arguments.program);
-                RunOn::Ray(RayTasks { address, python, program, ..RayTasks::default() })
-            }
-            _ => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
+        let run_on = match &arguments.run_on[..] {
+            [] => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
+            typed => RunOn::of_overrides(typed)?,
         };
-        let plan = shards::run_all(plan, &launcher, &scratch, &mut |p| bars.report(p))?;
+        let plan = shards::run_all(plan, &run_on, &scratch, &mut |p| bars.report(p))?;
         bars.finish();
         output::line(format!("all shards are done; next: wb shards merge {}", plan.place()));
         return Ok(());

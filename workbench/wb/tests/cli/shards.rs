@@ -156,7 +156,8 @@ fn negatives_in_any_number_of_shards_are_those_of_one_process() {
         let plan = ["shards", "plan", "many.yaml", vectors, "--stage", "mine", "--work", "work", "--shards", shards];
         let (out, _) = sandbox.succeeds(&plan);
         let plan = out.lines().last().unwrap();
-        sandbox.succeeds(&["shards", "run", plan, "--all", "--processes", "2", "--scratch", "scratch"]);
+        let run_on = "run_on={local: {processes: 2}}";
+        sandbox.succeeds(&["shards", "run", plan, "--all", run_on, "--scratch", "scratch"]);
         sandbox.succeeds(&["shards", "merge", plan, "--out", &format!("merged-{shards}"), "--scratch", "scratch"]);
         for name in ["negatives.parquet", "negatives.json"] {
             let [one, many] = [format!("datasets/prepared/{mined}/{name}"), format!("merged-{shards}/{name}")]

@@ -36,6 +36,13 @@ pub enum RunOn {
     Kubernetes(IndexedJobs),
 }
 
+/// A starter on a command line, as a YAML has it.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Typed {
+    run_on: Option<RunOn>,
+}
+
 /// Processes of this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -53,6 +60,19 @@ impl Default for LocalProcesses {
 }
 
 impl RunOn {
+    /// The starter that `run_on=...` on a command line says.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, something else is said, or a value does not fit.
+    pub fn of_overrides(overrides: &[String]) -> Result<Self, Error> {
+        let Typed { run_on } = wb_core::config::of_overrides(overrides)?;
+        let run_on = run_on.ok_or_else(|| {
+            Error::value("run_on", "is missing, expected local, slurm, ray or kubernetes").with_hint("run_on=slurm")
+        })?;
+        run_on.validate("run_on").map(|()| run_on)
+    }
+
     /// Refuses numbers that nothing comes of; `key` is the config path.
     pub fn validate(&self, key: &str) -> Result<(), Error> {
         let (name, numbers) = match self {

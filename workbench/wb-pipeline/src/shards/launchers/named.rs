@@ -110,6 +110,24 @@ mod tests {
         ] {
             assert!(read(text).unwrap_err().contains(told), "{text}: {:?}", read(text));
         }
+        let typed = |overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|&given| given.to_owned()).collect();
+            RunOn::of_overrides(&overrides).map_err(|error| error.in_one_line())
+        };
+        let options = vec!["--partition=gpu".to_owned()];
+        let arrays = SlurmArrays { at_once: Some(4), options, ..SlurmArrays::default() };
+        assert_eq!(
+            typed(&["run_on.slurm.at_once=4", "run_on.slurm.options=[--partition=gpu]"]),
+            Ok(RunOn::Slurm(arrays))
+        );
+        for (overrides, told) in [
+            (&["run_on=slurms"][..], "unknown variant `slurms`"),
+            (&["run_on=kubernetes"], "run_on.kubernetes.image: is missing"),
+            (&["train.epochs=1"], "unknown field `train`"),
+            (&["run_on=null"], "run_on: is missing"),
+        ] {
+            assert!(typed(overrides).is_err_and(|error| error.contains(told)), "{overrides:?}: {:?}", typed(overrides));
+        }
         let all = NAMES.map(|name| read(&format!("\"{name}\"")));
         for one in all.into_iter().flatten() {
             assert_eq!(read(&serde_json::to_string(&one).unwrap()), Ok(one));

@@ -22,8 +22,8 @@ const DRIVER: &str = include_str!("../../../../../launchers/ray/wb_on_ray.py");
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RayTasks {
-    /// The cluster, as `RAY_ADDRESS` names it; `auto` for the one that this machine belongs to.
-    pub address: String,
+    /// The cluster; null for the one that the variable `RAY_ADDRESS` names, else `auto`, the one that this machine belongs to.
+    pub address: Option<String>,
     /// Processors of an attempt.
     pub cpus: f64,
     /// GPUs of an attempt.
@@ -40,8 +40,7 @@ pub struct RayTasks {
 
 impl Default for RayTasks {
     fn default() -> Self {
-        let (address, python) = ("auto".to_owned(), "python3".into());
-        Self { address, cpus: 1.0, gpus: 0.0, python, program: None, shards: None }
+        Self { address: None, cpus: 1.0, gpus: 0.0, python: "python3".into(), program: None, shards: None }
     }
 }
 
@@ -55,11 +54,12 @@ impl RayTasks {
             let mut command = Command::new(&self.python);
             command.arg(&driver).arg(plan.place()).arg("--wb").arg(program).arg("--scratch").arg(scratch);
             command.args(["--cpus", &self.cpus.to_string(), "--gpus", &self.gpus.to_string()]);
-            command.env("RAY_ADDRESS", &self.address).stdin(Stdio::null());
-            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
+            let address = self.address.clone().map_or_else(|| std::env::var("RAY_ADDRESS").ok(), Some);
+            command.env("RAY_ADDRESS", address.as_deref().unwrap_or("auto"));
+            let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
                 Error::failed(format!("cannot start {}", self.python.display()))
                     .with_cause(error)
-                    .with_hint("pip install ray, into a Python that run_on.ray.python, or --python, names")
+                    .with_hint("pip install ray, into a Python that run_on.ray.python names")
             })?;
             let (lines, words) = (child.stdout.take(), last_words(child.stderr.take()));
             for line in lines.into_iter().flat_map(|lines| BufReader::new(lines).lines()) {
@@ -82,7 +82,7 @@ impl RayTasks {
 fn hint(words: &str) -> &'static str {
     match words {
         _ if words.contains("No module named 'ray'") => {
-            "pip install ray, into a Python that run_on.ray.python, or --python, names"
+            "pip install ray, into a Python that run_on.ray.python names"
         }
         _ if words.contains("Failed to connect") => {
             "set RAY_AUTH_MODE, and RAY_AUTH_TOKEN where it is token, as the cluster has them"
