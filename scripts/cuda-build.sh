@@ -5,13 +5,14 @@
 #
 # CubeCL's build takes LLVM 23 from a code host. Here it is Debian's, of sid, in a Debian of its own in the cache folder
 # (1.8 GB, two minutes); where the code host can be reached, `cargo build --release --features cuda` is all that it takes.
-# FOLDER gets wb and device_bench, stripped, with the libraries that they need: they run from /tmp/wb-gpu, on any Linux
-# with NVIDIA's driver and a libdevice. scripts/gpu.sh puts them there. Needs root. The build has an output folder of its
-# own, as it needs newer system libraries: an hour of processor time when it is empty.
+# FOLDER gets wb and device_bench, stripped, with the libraries that they need (480 MB, or 100 as .tar.xz), for CUDA and
+# Vulkan: they run from /tmp/wb-gpu, on any Linux with NVIDIA's driver and a libdevice. scripts/gpu.sh puts them there. Needs
+# root. The build has an output folder of its own, as it needs newer system libraries: an hour of processor time when it is
+# empty.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 . scripts/debian.sh
 debian_needs cuda-build sid llvm-23-dev libpolly-23-dev gcc g++ libc6-dev libzstd-dev zlib1g-dev libxml2-dev make cmake patchelf
@@ -41,7 +42,7 @@ home="${CARGO_HOME:-$HOME/.cargo}"
 pack='
   set -eu
   # Together, so that both have the same features.
-  cargo build --release --offline -p wb -p wb-pipeline --bin wb --example device_bench --features wb/cuda
+  cargo build --release --offline -p wb -p wb-pipeline --bin wb --example device_bench --features wb/cuda,wb/vulkan
   loader="$(basename "$(ldd "$CARGO_TARGET_DIR/release/wb" | sed -n "s#^[[:space:]]*\(/lib[^ ]*ld-linux[^ ]*\).*#\1#p")")"
   for program in wb examples/device_bench; do
     made="$OUT/$(basename "$program")"

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Shows what wb does on a GPU, in ten minutes, and writes a table for reports/LOG.md.
+# Shows what wb does on a GPU, in ten minutes once its kernels are made, and writes a table for reports/LOG.md.
 #
-#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--small] [--through COMMAND]
+#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--only doctor|compare|train] [--small] [--through COMMAND]
+#
+# Each program makes its kernels once on a machine, on one thread, for minutes (an H200: more than three for the self-test,
+# one to two for a pass, more for a step), and keeps them in the user's cache; --only does a part at a time.
 #
 # Needs no network and no Rust: FOLDER (target/cuda/wb-gpu unless told) holds wb and device_bench, which
 # scripts/cuda-build.sh made, and pairs.jsonl, where there is one. Needs Python with PyTorch, transformers,
@@ -17,15 +20,16 @@
 # scripts/vulkan-device.sh`, where wb's programs are called by that command, on a device of software.
 set -euo pipefail
 
-case "${1:-}" in -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$(cd "$(dirname "$0")/.." && pwd)"
-device=cuda folder="" seconds=420 small=() through=""
+device=cuda folder="" seconds=420 small=() through="" only=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --device) device="$2"; shift 2 ;;
     --wb) folder="$2"; shift 2 ;;
     --seconds) seconds="$2"; shift 2 ;;
+    --only) only="$2"; shift 2 ;;
     --small) small=(--small); shift ;;
     --through) through="$(realpath "$2")"; shift 2 ;;
     *) echo "unknown: $1; see scripts/gpu.sh --help" >&2; exit 2 ;;
@@ -73,10 +77,15 @@ PY
   fi
 fi
 
-echo "--- self-test"
-# A device of software makes kernels for minutes.
-if "$wb" doctor --device "$device" --limit "$([ ${#small[@]} -gt 0 ] && echo 900 || echo 150)"; then doctor=passed; else doctor=FAILED; fi
-echo "--- self-test $doctor, $((SECONDS - began)) s"
+is_wanted() { [ -z "$only" ] || [ "$only" = "$1" ]; }
+
+doctor="not asked for"
+if is_wanted doctor; then
+  echo "--- self-test"
+  # A device of software takes longer for a kernel.
+  if "$wb" doctor --device "$device" --limit "$([ ${#small[@]} -gt 0 ] && echo 900 || echo 60)"; then doctor=passed; else doctor=FAILED; fi
+  echo "--- self-test $doctor, $((SECONDS - began)) s"
+fi
 
 # Pairs of the file that came along, else made-up ones; texts for the tokenizers.
 pairs="$folder/pairs.jsonl"
@@ -96,11 +105,19 @@ rows = [json.loads(line) for line in pairs.read_text().splitlines()]
 texts.write_text("".join(json.dumps(text) + "\n" for row in rows for text in row))
 PY
 
-left=$((seconds - (SECONDS - began)))
-"$python" "$checkout/scripts/gpu/compare.py" --bench "$(program device_bench)" --device "$device" --work "$work" \
-  --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}"
+if is_wanted compare; then
+  left=$((seconds - (SECONDS - began)))
+  "$python" "$checkout/scripts/gpu/compare.py" --bench "$(program device_bench)" --device "$device" --work "$work" \
+    --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}"
+fi
+
+if ! is_wanted train; then
+  [ "$doctor" != FAILED ]
+  exit
+fi
 
 # The same training twice.
+[ -d "$work/minilm" ] || "$python" "$checkout/scripts/peers/shapes.py" minilm "$work/minilm" "$work/texts.jsonl" --max-tokens 512 > /dev/null
 "$python" - "$pairs" "$work/data.jsonl" <<'PY'
 import json, sys
 with open(sys.argv[2], "w") as out:
@@ -143,4 +160,4 @@ apart = max(abs(a - b) for a, b in zip(*losses))
 print("- The two trainings " + ("are equal to the last byte." if weights[0] == weights[1] else f"differ: losses by at most {apart:.1e}."))
 PY
 echo "- All of it: $((SECONDS - began)) s; self-test $doctor."
-[ "$doctor" = passed ]
+[ "$doctor" != FAILED ]

@@ -1,5 +1,7 @@
 //! Settings of how a device's kernels are made, for devices on which one that burn makes is wrong.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +62,17 @@ impl KernelSettings {
     }
 }
 
+/// The folder of kernels that were made, and of which of them were quickest; none where this build keeps none, has nothing
+/// that tells it from others, or the user has no cache.
+pub fn kernel_cache() -> Option<PathBuf> {
+    #[cfg(feature = "kernel-cache")]
+    let is_known = buildid::build_id().is_some();
+    #[cfg(not(feature = "kernel-cache"))]
+    let is_known = false;
+    let caches = || wb_core::paths::caches().ok();
+    is_known.then(caches)?.map(|caches| caches.join("wb/kernels"))
+}
+
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub(crate) use applied::apply;
 
@@ -73,7 +86,7 @@ mod applied {
     use serde::{Serialize, de::DeserializeOwned};
     use serde_json::{Value, json};
 
-    use super::KernelSettings;
+    use super::{KernelSettings, kernel_cache};
     use crate::error::{Result, cannot_use};
 
     /// The settings of this process, once it has opened a device.
@@ -87,11 +100,14 @@ mod applied {
             return Ok(());
         }
         let usual = KernelSettings::default();
-        let is_set = known.is_none()
-            && (settings.fusion == usual.fusion
-                || set::<BurnConfig>(&["fusion", "beam_search", "max_explorations"], json!(0)))
-            && (settings.autotune == usual.autotune
-                || set::<CubeClRuntimeConfig>(&["autotune", "level"], json!(settings.autotune)));
+        let (mut of_burn, mut of_cubecl) = (Vec::new(), kept());
+        if settings.fusion != usual.fusion {
+            of_burn.push((&["fusion", "beam_search", "max_explorations"][..], json!(0)));
+        }
+        if settings.autotune != usual.autotune {
+            of_cubecl.push((&["autotune", "level"], json!(settings.autotune)));
+        }
+        let is_set = known.is_none() && set::<BurnConfig>(of_burn) && set::<CubeClRuntimeConfig>(of_cubecl);
         if !is_set {
             let message = "this process has opened a device with other settings of fusion and autotune";
             return Err(cannot_use(device, message).with_hint("the same settings for every device of a config"));
@@ -100,12 +116,26 @@ mod applied {
         Ok(())
     }
 
-    /// Sets one value of a configuration; false where somebody has read that already.
-    fn set<C: RuntimeConfig + Serialize + DeserializeOwned>(path: &[&str], value: Value) -> bool {
+    /// Values of a configuration by their paths.
+    type Values = Vec<(&'static [&'static str], Value)>;
+
+    /// What has kernels kept in [`kernel_cache`], where this build keeps any.
+    fn kept() -> Values {
+        let Some(folder) = kernel_cache() else { return Vec::new() };
+        vec![(&["compilation", "cache"], json!(true)), (&["environment", "path"], json!({ "directory": folder }))]
+    }
+
+    /// Sets values of a configuration; false where somebody has read that already.
+    fn set<C: RuntimeConfig + Serialize + DeserializeOwned>(values: Values) -> bool {
+        if values.is_empty() {
+            return true;
+        }
         let config = C::from_current_dir().override_from_env();
         let Ok(mut all) = serde_json::to_value(config) else { return false };
-        let Some(place) = path.iter().try_fold(&mut all, |place, name| place.get_mut(name)) else { return false };
-        *place = value;
+        for (path, value) in values {
+            let Some(place) = path.iter().try_fold(&mut all, |place, name| place.get_mut(name)) else { return false };
+            *place = value;
+        }
         serde_json::from_value::<C>(all).is_ok_and(C::try_set)
     }
 }

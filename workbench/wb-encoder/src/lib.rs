@@ -49,7 +49,7 @@ pub use device::{DeviceConfig, Devices, OpenDevice};
 pub use error::training_stopped;
 pub use export::{ExportConfig, ExportFormat, Exported, export};
 pub use folder::Folder;
-pub use kernel_settings::{Autotune, KernelSettings};
+pub use kernel_settings::{Autotune, KernelSettings, kernel_cache};
 pub use late_interaction::{LateInteraction, LateInteractionConfig};
 pub use lora::LoraConfig;
 pub use models::{Architecture, Model};

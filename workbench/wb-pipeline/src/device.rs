@@ -16,7 +16,7 @@ use wb_encoder::{
 use super::encoder;
 use crate::{config::Experiment, environment::this_program, output};
 
-/// Time that a device has to show that it computes rightly: a minute, or `WB_SELF_TEST_SECONDS`.
+/// Time within which a device that shows whether it computes rightly has to get on: a minute, or `WB_SELF_TEST_SECONDS`.
 pub fn limit() -> Result<Duration> {
     let Some(text) = std::env::var_os("WB_SELF_TEST_SECONDS").filter(|text| !text.is_empty()) else {
         return Ok(Duration::from_secs(60));
@@ -129,8 +129,13 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
             (folder.model, batch)
         }
     };
-    let report =
-        self_test::probe(device, &model, &batch, &mut |what| output::line(format!("{}{what}", self_test::DOING)));
+    let report = self_test::probe(
+        device,
+        &model,
+        &batch,
+        &mut |what| output::line(format!("{}{what}", self_test::DOING)),
+        |kernels| output::line(format!("{}{kernels}", self_test::LAUNCHED)),
+    );
     output::line(serde_json::to_string(&report)?);
     Ok(())
 }
@@ -177,7 +182,10 @@ pub fn about() -> Vec<String> {
     let mut lines =
         vec![format!("devices  {} (compiled in; test one with `wb doctor --device {best}`)", compiled.join(", "))];
     if DeviceConfig::compiled() != [DeviceConfig::Cpu] {
-        lines.push("kernels  compiled and timed anew by each process; none is kept on disk".to_owned());
+        lines.push(match wb_encoder::kernel_cache() {
+            Some(folder) => format!("kernels  compiled and timed once, and kept in {}", folder.display()),
+            None => "kernels  compiled and timed anew by each process; none is kept on disk".to_owned(),
+        });
     }
     lines
 }

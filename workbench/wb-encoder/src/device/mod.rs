@@ -136,8 +136,6 @@ impl DeviceConfig {
 impl DeviceConfig {
     fn open_gpu(self) -> Result<OpenDevice> {
         self.require_compiled()?;
-        #[cfg(any(feature = "cuda", feature = "wgpu"))]
-        crate::kernel_settings::apply(self.kernels().unwrap_or_default(), &self.to_string())?;
         let count = self.count(false)?;
         let wanted = if let Self::Cuda(number, _) = self { number + 1 } else { 1 };
         if count < wanted {
@@ -170,6 +168,9 @@ impl DeviceConfig {
 
     /// Number of such devices; `hardware` leaves out those that are programs on the processor.
     fn count(self, hardware: bool) -> Result<usize> {
+        // Before anything reads what there is to set.
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        crate::kernel_settings::apply(self.kernels().unwrap_or_default(), &self.to_string())?;
         guarded(&self.to_string(), || {
             let devices = self.enumerate();
             Ok(devices.iter().filter(|device| !hardware || is_hardware(device)).count())

@@ -14,12 +14,17 @@ use crate::error::{Result, cannot_use};
 /// Beginning of a line of the process's output that says what it does next. A process that hangs or dies is
 /// reported with the last of them.
 pub const DOING: &str = "doing: ";
+/// Beginning of a line that says that the process gets on, and the number of kernels that it has launched.
+pub const LAUNCHED: &str = "launched: ";
 
 /// Beginning of the failure of a process that did not end in time.
 pub(super) const HUNG: &str = "it hung";
 /// Beginning of the failure of a process that died.
 pub(super) const CRASHED: &str = "it crashed";
 
+/// Limits that a process may take which gets on all the time: kernels of a GPU are made for minutes, and nobody waits for
+/// hours.
+const LIMITS: u32 = 10;
 /// Time between two looks at the process.
 const POLL: Duration = Duration::from_millis(20);
 /// Time that an ended process may take to be gone, and its pipes to be closed. A process that waits inside the
@@ -29,10 +34,10 @@ const GRACE: Duration = Duration::from_millis(500);
 const KEPT: usize = 1 << 20;
 
 /// Runs a command that prints a [`ProbeReport`] as JSON on the last line of its output, and before that lines that
-/// begin with [`DOING`].
+/// begin with [`DOING`] or [`LAUNCHED`].
 ///
-/// A process that takes longer than `limit` is killed; one that dies or prints no report makes a report that says so.
-/// An error is only that the command could not be started.
+/// A process that prints nothing for longer than `limit`, or ends after ten times that, is killed; one that dies or prints
+/// no report makes a report that says so. An error is only that the command could not be started.
 ///
 /// The command's standard input is a pipe that is closed when this process ends, however it ends: a self-test that
 /// hangs can notice that nobody waits for it any more ([`end_with_parent`]).
@@ -48,10 +53,13 @@ pub fn run_guarded(device: &str, mut command: Command, limit: Duration) -> Resul
     let _open_until_the_end = child.stdin.take();
     let output = Pipe::read(child.stdout.take());
     let complaints = Pipe::read(child.stderr.take());
-    let ended = wait(&mut child, limit).map_err(|e| error(format!("its self-test could not be watched: {e}")))?;
+    let ended =
+        wait(&mut child, limit, &output).map_err(|e| error(format!("its self-test could not be watched: {e}")))?;
     let (output, complaints) = (output.text(), complaints.text());
     let doing = output.lines().rev().find_map(|line| line.strip_prefix(DOING));
-    let doing = doing.map(|text| format!(" while {}", text.trim())).unwrap_or_default();
+    let launched = output.lines().rev().find_map(|line| line.strip_prefix(LAUNCHED));
+    let launched = launched.map(|number| format!(", {} kernels after it began", number.trim())).unwrap_or_default();
+    let doing = doing.map(|text| format!(" while {}{launched}", text.trim())).unwrap_or_default();
     let failed = |failure: String| ProbeReport {
         device: device.to_owned(),
         description: String::new(),
@@ -59,12 +67,14 @@ pub fn run_guarded(device: &str, mut command: Command, limit: Duration) -> Resul
         failure: Some(failure),
         seconds: begin.elapsed().as_secs_f64(),
     };
-    let seconds = limit.as_secs_f64();
     let status = match ended {
         Ended::Itself(status) => status,
-        Ended::Killed => return Ok(failed(format!("{HUNG}{doing}: no result within {seconds:.0} s, and was ended"))),
-        Ended::Not => {
-            let process = child.id();
+        Ended::Killed(after) => {
+            let seconds = after.as_secs_f64();
+            return Ok(failed(format!("{HUNG}{doing}: no result within {seconds:.0} s, and was ended")));
+        }
+        Ended::Not(after) => {
+            let (seconds, process) = (after.as_secs_f64(), child.id());
             return Ok(failed(format!(
                 "{HUNG}{doing}: no result within {seconds:.0} s, and process {process} cannot be ended"
             )));
@@ -93,13 +103,16 @@ pub fn end_with_parent() {
 /// A pipe that is read to its end on a thread of its own, so that a full pipe never blocks the process.
 struct Pipe {
     bytes: Arc<Mutex<Vec<u8>>>,
+    /// When something was read last.
+    heard: Arc<Mutex<Instant>>,
     thread: thread::JoinHandle<()>,
 }
 
 impl Pipe {
     fn read(pipe: Option<impl Read + Send + 'static>) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&bytes);
+        let heard = Arc::new(Mutex::new(Instant::now()));
+        let (kept, now) = (Arc::clone(&bytes), Arc::clone(&heard));
         let thread = thread::spawn(move || {
             let Some(mut pipe) = pipe else { return };
             let mut buffer = vec![0; 1 << 16];
@@ -109,9 +122,14 @@ impl Pipe {
                 kept.extend_from_slice(&buffer[..n]);
                 let surplus = kept.len().saturating_sub(KEPT);
                 kept.drain(..surplus);
+                *now.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             }
         });
-        Self { bytes, thread }
+        Self { bytes, heard, thread }
+    }
+
+    fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The output until now, or a little later if the pipe is still open.
@@ -127,18 +145,30 @@ impl Pipe {
 
 enum Ended {
     Itself(ExitStatus),
-    Killed,
-    Not,
+    /// Killed when there was nothing to be heard for so long, or no end.
+    Killed(Duration),
+    /// As `Killed`, and still there.
+    Not(Duration),
 }
 
-/// Waits for the end of a process; kills it after `limit`. No zombie is left.
-fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Ended> {
-    if let Some(status) = wait_until(child, Instant::now() + limit)? {
-        return Ok(Ended::Itself(status));
-    }
+/// Waits for the end of a process; kills it when nothing was heard of it for `limit`, or it took [`LIMITS`] times that. No
+/// zombie is left.
+fn wait(child: &mut Child, limit: Duration, output: &Pipe) -> std::io::Result<Ended> {
+    let longest = Instant::now() + limit * LIMITS;
+    let after = loop {
+        let end = output.heard() + limit;
+        if let Some(status) = wait_until(child, end.min(longest))? {
+            return Ok(Ended::Itself(status));
+        }
+        if Instant::now() >= longest {
+            break limit * LIMITS;
+        } else if output.heard() + limit <= end {
+            break limit;
+        }
+    };
     child.kill()?;
     let gone = wait_until(child, Instant::now() + GRACE)?;
-    Ok(if gone.is_some() { Ended::Killed } else { Ended::Not })
+    Ok(if gone.is_some() { Ended::Killed(after) } else { Ended::Not(after) })
 }
 
 fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<Option<ExitStatus>> {
@@ -219,6 +249,23 @@ mod tests {
         assert!(error.to_string().starts_with("cannot use device `vulkan`: it hung"), "{error}");
         assert!(error.hint().unwrap().contains("device=cpu"));
         assert!(error.hint().unwrap().contains("WB_SELF_TEST_SECONDS=300"));
+    }
+
+    #[test]
+    fn a_process_that_gets_on_may_take_longer_but_not_for_ever() {
+        let begin = Instant::now();
+        let kernels = |seconds: u32| {
+            format!("echo 'doing: adding'; for i in $(seq {seconds}0); do echo launched: $i; sleep 0.1; done")
+        };
+        let report = run(&format!("{}; echo '{}'", kernels(1), good()), 500);
+        assert_eq!(report.failure, None);
+        assert!(begin.elapsed() > Duration::from_millis(900));
+        let failure = run(&format!("{}; exec sleep 30", kernels(1)), 1000).failure.unwrap();
+        assert_eq!(failure, "it hung while adding, 10 kernels after it began: no result within 1 s, and was ended");
+        let begin = Instant::now();
+        let failure = run(&kernels(30), 300).failure.unwrap();
+        assert!(failure.ends_with("no result within 3 s, and was ended"), "{failure}");
+        assert!((3.0..5.0).contains(&begin.elapsed().as_secs_f64()));
     }
 
     #[test]

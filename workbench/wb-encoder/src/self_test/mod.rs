@@ -7,13 +7,14 @@
 #[cfg(feature = "burn")]
 mod compare;
 mod guard;
+mod launches;
 
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
-pub use guard::{DOING, end_with_parent, run_guarded};
+pub use guard::{DOING, LAUNCHED, end_with_parent, run_guarded};
 
 #[cfg(feature = "burn")]
 use compare::compare;
@@ -82,13 +83,21 @@ impl ProbeReport {
 /// Compares a device with the processor: matrix products, embeddings of the batch, and the gradients of one step
 /// of adapters (or of all weights, where the architecture has no linear layers).
 ///
-/// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it.
+/// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it, and
+/// `launched`, about once a second, how many kernels the device was given.
 /// `auto` where there is nothing but the processor has nothing to compare and passes. The processor itself is compared
 /// with burn on it, for which the build has to have burn: every build with a device has.
 ///
 /// Call it in a process of its own: see [`run_guarded`].
-pub fn probe(config: DeviceConfig, model: &Model, batch: &TokenBatch, doing: &mut dyn FnMut(&str)) -> ProbeReport {
+pub fn probe(
+    config: DeviceConfig,
+    model: &Model,
+    batch: &TokenBatch,
+    doing: &mut dyn FnMut(&str),
+    launched: fn(u64),
+) -> ProbeReport {
     let begin = Instant::now();
+    let _watched = launches::watch(launched);
     let mut report = ProbeReport {
         device: config.to_string(),
         description: String::new(),

@@ -11,7 +11,7 @@ use wb_encoder::{
 fn the_cpu_passes_its_own_test() {
     let (model, batch) = made_up_model();
     let mut doings = Vec::new();
-    let report = probe(DeviceConfig::Cpu, &model, &batch, &mut |what| doings.push(what.to_owned()));
+    let report = probe(DeviceConfig::Cpu, &model, &batch, &mut |what| doings.push(what.to_owned()), |_| ());
     assert_eq!(report.failure, None, "{report:?}");
     assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 26));
     assert!(report.checks.iter().all(|check| check.passed));
@@ -23,7 +23,7 @@ fn the_cpu_passes_its_own_test() {
     let folder = Folder::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-roberta")).unwrap();
     let batch = sample_batch(&folder.tokenizer, folder.max_tokens.document).unwrap();
     assert_eq!(batch.len(), 16);
-    assert_eq!(probe(DeviceConfig::Cpu, &folder.model, &batch, &mut |_| ()).failure, None);
+    assert_eq!(probe(DeviceConfig::Cpu, &folder.model, &batch, &mut |_| (), |_| ()).failure, None);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn auto_passes_where_there_is_nothing_but_the_cpu() {
         return;
     }
     let (model, batch) = made_up_model();
-    let report = probe(DeviceConfig::Auto, &model, &batch, &mut |_| ());
+    let report = probe(DeviceConfig::Auto, &model, &batch, &mut |_| (), |_| ());
     assert_eq!((report.device.as_str(), report.checks.len(), report.failure), ("cpu", 0, None));
 }
 
@@ -42,7 +42,7 @@ fn a_device_that_is_not_there_fails_its_test() {
         return;
     }
     let (model, batch) = made_up_model();
-    let report = probe("cuda".parse().unwrap(), &model, &batch, &mut |_| ());
+    let report = probe("cuda".parse().unwrap(), &model, &batch, &mut |_| (), |_| ());
     let error = report.require().unwrap_err().to_string();
     assert!(error.contains("cannot use device `cuda`: this wb was built without the feature `cuda`"), "{error}");
 }

@@ -381,7 +381,7 @@ pub struct Doctor {
     /// Tests it with this model instead of a made-up one.
     #[arg(long, value_name = "DIR")]
     pub encoder: Option<PathBuf>,
-    /// Seconds after which the test is ended [default: 60, or WB_SELF_TEST_SECONDS]
+    /// Seconds after which a test that does not get on is ended, and a tenth of what one may take that does [default: 60, or WB_SELF_TEST_SECONDS]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub limit: Option<u64>,
 }
