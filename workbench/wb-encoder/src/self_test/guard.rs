@@ -257,15 +257,15 @@ mod tests {
         let kernels = |seconds: u32| {
             format!("echo 'doing: adding'; for i in $(seq {seconds}0); do echo launched: $i; sleep 0.1; done")
         };
-        let report = run(&format!("{}; echo '{}'", kernels(1), good()), 500);
+        let report = run(&format!("{}; echo '{}'", kernels(2), good()), 900);
         assert_eq!(report.failure, None);
-        assert!(begin.elapsed() > Duration::from_millis(900));
+        assert!(begin.elapsed() > Duration::from_millis(1800));
         let failure = run(&format!("{}; exec sleep 30", kernels(1)), 1000).failure.unwrap();
         assert_eq!(failure, "it hung while adding, 10 kernels after it began: no result within 1 s, and was ended");
         let begin = Instant::now();
-        let failure = run(&kernels(30), 300).failure.unwrap();
-        assert!(failure.ends_with("no result within 3 s, and was ended"), "{failure}");
-        assert!((3.0..5.0).contains(&begin.elapsed().as_secs_f64()));
+        let failure = run(&kernels(30), 500).failure.unwrap();
+        assert!(failure.ends_with("no result within 5 s, and was ended"), "{failure}");
+        assert!((5.0..7.0).contains(&begin.elapsed().as_secs_f64()));
     }
 
     #[test]
