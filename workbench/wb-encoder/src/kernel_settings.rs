@@ -119,7 +119,7 @@ mod applied {
     /// Values of a configuration by their paths.
     type Values = Vec<(&'static [&'static str], Value)>;
 
-    /// What has kernels kept in [`kernel_cache`], where this build keeps any.
+    /// Values that have kernels kept in [`kernel_cache`], where this build keeps any.
     fn kept() -> Values {
         let Some(folder) = kernel_cache() else { return Vec::new() };
         vec![(&["compilation", "cache"], json!(true)), (&["environment", "path"], json!({ "directory": folder }))]

@@ -103,7 +103,7 @@ pub fn end_with_parent() {
 /// A pipe that is read to its end on a thread of its own, so that a full pipe never blocks the process.
 struct Pipe {
     bytes: Arc<Mutex<Vec<u8>>>,
-    /// When something was read last.
+    /// Time at which something was read last.
     heard: Arc<Mutex<Instant>>,
     thread: thread::JoinHandle<()>,
 }
@@ -147,7 +147,7 @@ enum Ended {
     Itself(ExitStatus),
     /// Killed when there was nothing to be heard for so long, or no end.
     Killed(Duration),
-    /// As `Killed`, and still there.
+    /// Killed in vain after so long: it is still there.
     Not(Duration),
 }
 

@@ -85,7 +85,7 @@ pub struct RunShards {
     /// machine, or as run_on says.
     #[arg(long, conflicts_with = "shard")]
     pub all: bool,
-    /// What starts the attempts, as in a YAML: run_on=slurm, run_on=ray, 'run_on={kubernetes: {image: IMAGE}}', or a setting
+    /// The starter of attempts, as in a YAML: run_on=slurm, run_on=ray, 'run_on={kubernetes: {image: IMAGE}}', or a setting
     /// of it such as run_on.slurm.at_once=64 (configs/README.md) [default: processes of this machine].
     #[arg(value_name = "KEY=VALUE", requires = "all", conflicts_with = "processes")]
     pub run_on: Vec<String>,
