@@ -35,6 +35,12 @@ pub(super) fn watch(tell: fn(u64)) -> impl Drop {
     LaunchObservation::new(Arc::new(Count { tell, launched: Mutex::new((0, Instant::now())) }))
 }
 
+/// Nothing to be told, where no device is compiled in.
+#[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+pub(super) struct Silence;
+
 /// Tells nothing, where no device is compiled in.
 #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
-pub(super) fn watch(_tell: fn(u64)) {}
+pub(super) fn watch(_tell: fn(u64)) -> Silence {
+    Silence
+}
