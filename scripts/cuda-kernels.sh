@@ -32,8 +32,9 @@ ptxas="$CUDA_PATH/bin/ptxas"
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-# Kernels of its own: what a driver that computes nothing found to be quick is not for a GPU.
-export XDG_CACHE_HOME="$work/cache"
+# Kernels of its own: what a driver that computes nothing found to be quick is not for a GPU, nor for a further process here,
+# which would try no others, and so make fewer modules to be assembled.
+export XDG_CACHE_HOME="$work/cache" CUBECL_AUTOTUNE_CACHE=0
 mkdir "$work/driver" "$work/cache"
 cc -shared -fPIC -O1 -o "$work/driver/libcuda.so.1" scripts/cuda/driver.c
 ln -s libcuda.so.1 "$work/driver/libcuda.so"

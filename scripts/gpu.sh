@@ -35,6 +35,7 @@ while [ $# -gt 0 ]; do
     *) echo "unknown: $1; see scripts/gpu.sh --help" >&2; exit 2 ;;
   esac
 done
+case "$only" in "" | doctor | compare | train) ;; *) echo "--only $only: expected doctor, compare or train" >&2; exit 2 ;; esac
 folder="$(realpath "${folder:-${CARGO_TARGET_DIR:-$checkout/target}/cuda/wb-gpu}")"
 python="${WB_PYTHON:-python3}"
 work="$(mktemp -d)"
@@ -117,7 +118,7 @@ if ! is_wanted train; then
 fi
 
 # The same training twice.
-[ -d "$work/minilm" ] || "$python" "$checkout/scripts/peers/shapes.py" minilm "$work/minilm" "$work/texts.jsonl" --max-tokens 512 > /dev/null
+[ -d "$work/minilm" ] || "$python" "$checkout/scripts/peers/shapes.py" minilm "$work/minilm" "$work/texts.jsonl" --max-tokens 512 ${small[@]:+--layers 1} > /dev/null
 "$python" - "$pairs" "$work/data.jsonl" <<'PY'
 import json, sys
 with open(sys.argv[2], "w") as out:

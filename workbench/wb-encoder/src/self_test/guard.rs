@@ -69,15 +69,13 @@ pub fn run_guarded(device: &str, mut command: Command, limit: Duration) -> Resul
     };
     let status = match ended {
         Ended::Itself(status) => status,
-        Ended::Killed(after) => {
+        Ended::Killed { after, is_gone } => {
             let seconds = after.as_secs_f64();
-            return Ok(failed(format!("{HUNG}{doing}: no result within {seconds:.0} s, and was ended")));
-        }
-        Ended::Not(after) => {
-            let (seconds, process) = (after.as_secs_f64(), child.id());
-            return Ok(failed(format!(
-                "{HUNG}{doing}: no result within {seconds:.0} s, and process {process} cannot be ended"
-            )));
+            let end = match is_gone {
+                true => "was ended".to_owned(),
+                false => format!("process {} cannot be ended", child.id()),
+            };
+            return Ok(failed(format!("{HUNG}{doing}: no result within {seconds:.0} s, and {end}")));
         }
     };
     let report = output.lines().rev().find_map(|line| serde_json::from_str::<ProbeReport>(line).ok());
@@ -145,10 +143,11 @@ impl Pipe {
 
 enum Ended {
     Itself(ExitStatus),
-    /// Killed when there was nothing to be heard for so long, or no end.
-    Killed(Duration),
-    /// Killed in vain after so long: it is still there.
-    Not(Duration),
+    /// Killed when there was nothing to be heard for so long, or no end; in vain where it is not gone.
+    Killed {
+        after: Duration,
+        is_gone: bool,
+    },
 }
 
 /// Waits for the end of a process; kills it when nothing was heard of it for `limit`, or it took [`LIMITS`] times that. No
@@ -167,8 +166,8 @@ fn wait(child: &mut Child, limit: Duration, output: &Pipe) -> std::io::Result<En
         }
     };
     child.kill()?;
-    let gone = wait_until(child, Instant::now() + GRACE)?;
-    Ok(if gone.is_some() { Ended::Killed(after) } else { Ended::Not(after) })
+    let is_gone = wait_until(child, Instant::now() + GRACE)?.is_some();
+    Ok(Ended::Killed { after, is_gone })
 }
 
 fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<Option<ExitStatus>> {

@@ -18,6 +18,9 @@ use super::{program, words::last_words};
 /// The driver, a program of Python.
 const DRIVER: &str = include_str!("../../../../../launchers/ray/wb_on_ray.py");
 
+/// A way out where there is no Python, or none that has Ray.
+const NO_RAY: &str = "pip install ray, into a Python that run_on.ray.python names";
+
 /// Tasks of one attempt at a shard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -54,16 +57,11 @@ impl RayTasks {
             let mut command = Command::new(&self.python);
             command.arg(&driver).arg(plan.place()).arg("--wb").arg(program).arg("--scratch").arg(scratch);
             command.args(["--cpus", &self.cpus.to_string(), "--gpus", &self.gpus.to_string()]);
-            let address = self.address.clone().map_or_else(|| std::env::var("RAY_ADDRESS").ok(), Some);
-            command.env("RAY_ADDRESS", address.as_deref().unwrap_or("auto"));
-            let mut child =
-                command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(
-                    |error| {
-                        Error::failed(format!("cannot start {}", self.python.display()))
-                            .with_cause(error)
-                            .with_hint("pip install ray, into a Python that run_on.ray.python names")
-                    },
-                )?;
+            let address = self.address.clone().or_else(|| std::env::var("RAY_ADDRESS").ok());
+            command.env("RAY_ADDRESS", address.as_deref().unwrap_or("auto")).stdin(Stdio::null());
+            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|error| {
+                Error::failed(format!("cannot start {}", self.python.display())).with_cause(error).with_hint(NO_RAY)
+            })?;
             let (lines, words) = (child.stdout.take(), last_words(child.stderr.take()));
             for line in lines.into_iter().flat_map(|lines| BufReader::new(lines).lines()) {
                 tell(line.context("cannot read what the driver says")?.trim())?;
@@ -84,7 +82,7 @@ impl RayTasks {
 /// A way out, by the driver's words.
 fn hint(words: &str) -> &'static str {
     match words {
-        _ if words.contains("No module named 'ray'") => "pip install ray, into a Python that run_on.ray.python names",
+        _ if words.contains("No module named 'ray'") => NO_RAY,
         _ if words.contains("Failed to connect") => {
             "set RAY_AUTH_MODE, and RAY_AUTH_TOKEN where it is token, as the cluster has them"
         }
