@@ -2,8 +2,8 @@
 # Builds wb for Vulkan and checks it on a device of software that computes right (scripts/vulkan-device.sh):
 #
 #   the self-test of `wb doctor`; passes, gradients and dropout masks of small models against the processor's own; twenty
-#   steps of training with its losses; a training that is killed and resumed; and that devices of software which are broken
-#   are still refused (scripts/broken-devices.sh).
+#   steps of training with its losses; a training that is killed and resumed; one whose memory runs out (by
+#   scripts/vulkan/limited.c); and that devices of software which are broken are still refused (scripts/broken-devices.sh).
 #
 # Usage: scripts/check-vulkan.sh
 #
@@ -42,5 +42,12 @@ build() {
 timed build
 
 timed on_device "$target/vulkan/wb" doctor --device vulkan --limit 900
-timed on_device env WB_TEST_DEVICE=vulkan "$target/vulkan/on_device" --test-threads=1 --nocapture
+# A driver in front of the device's, with which memory runs out where a test says so.
+limited="$target/vulkan/limited"
+mkdir -p "$limited"
+gcc -O2 -shared -fPIC -o "$limited/liblimited.so" scripts/vulkan/limited.c -ldl
+echo "{\"file_format_version\": \"1.0.1\", \"ICD\": {\"library_path\": \"$limited/liblimited.so\", \"api_version\": \"1.4.335\"}}" > "$limited/limited.json"
+# shellcheck disable=SC2016 # For the shell of the device.
+timed on_device sh -c 'REAL_DRIVER="$(ls /usr/lib/*/libvulkan_lvp.so)" WB_TEST_DEVICE=vulkan \
+  WB_TEST_LIMITED_VULKAN="$1/limited.json" exec "$0" --test-threads=1 --nocapture' "$target/vulkan/on_device" "$limited"
 timed env WB="$target/vulkan/wb" LIMIT=20 scripts/broken-devices.sh

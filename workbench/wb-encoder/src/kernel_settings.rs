@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KernelSettings {
-    /// Operations that follow one another become one kernel, where burn can do that.
+    /// Operations that follow one another become one kernel: those of `wb`, and what burn can make one of.
     pub fusion: bool,
     /// Number of kernels for the same product that are timed, of which the quickest is taken.
     pub autotune: Autotune,
@@ -48,7 +48,7 @@ impl KernelSettings {
     pub fn others() -> impl Iterator<Item = Self> {
         let usual = Self::default();
         Self::OTHERS.into_iter().filter(move |other| {
-            (other.fusion == usual.fusion || cfg!(feature = "fusion"))
+            (other.fusion == usual.fusion || cfg!(feature = "fused"))
                 && (other.autotune == usual.autotune || cfg!(feature = "autotune"))
         })
     }
@@ -75,6 +75,16 @@ pub fn kernel_cache() -> Option<PathBuf> {
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub(crate) use applied::apply;
+
+/// True where this process has operations that follow one another become one kernel.
+#[cfg(feature = "fused")]
+pub(crate) fn fuses() -> bool {
+    #[cfg(any(feature = "cuda", feature = "wgpu"))]
+    let known = applied::settings();
+    #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+    let known: Option<KernelSettings> = None;
+    known.unwrap_or_default().fusion
+}
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod applied {
@@ -114,6 +124,11 @@ mod applied {
         }
         *known = Some(settings);
         Ok(())
+    }
+
+    /// The settings of this process, once it has opened a device.
+    pub(super) fn settings() -> Option<KernelSettings> {
+        *SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Values of a configuration by their paths.

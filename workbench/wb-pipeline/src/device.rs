@@ -3,7 +3,8 @@
 use std::{
     path::Path,
     process::Command,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc},
+    thread,
     time::Duration,
 };
 
@@ -85,7 +86,9 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     }
     let report = guarded(device, model, limit()?)?;
     report.require()?;
-    output::note(format!("device: {} passed its self-test in {:.1} s", report.description, report.seconds));
+    let more =
+        if report.seconds > LONG.as_secs_f64() { "; the first texts and steps have more kernels made" } else { "" };
+    output::note(format!("device: {} passed its self-test in {:.1} s{more}", report.description, report.seconds));
     Ok(device.open()?)
 }
 
@@ -106,6 +109,18 @@ pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
     Ok(first.beside(all.collect()))
 }
 
+/// Time after which who waits for a self-test is told why it takes so long.
+const LONG: Duration = Duration::from_secs(10);
+
+/// The reason why a self-test may take long.
+fn waiting(device: DeviceConfig) -> String {
+    let kept = match wb_encoder::kernel_cache() {
+        Some(folder) => format!("once: they are kept in {}", folder.display()),
+        None => "in each process: this build keeps none".to_owned(),
+    };
+    format!("device: trying {device}; its kernels are made first, which may take minutes, {kept}")
+}
+
 /// Runs the self-test in a child process, which may hang or die.
 pub fn guarded(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<ProbeReport> {
     let program = this_program().context("cannot run the self-test in a process of its own")?;
@@ -114,7 +129,15 @@ pub fn guarded(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> R
     if let Some(model) = model {
         command.arg("--encoder").arg(model);
     }
-    Ok(self_test::run_guarded(&device.to_string(), command, limit)?)
+    thread::scope(|scope| {
+        let (_until_the_end, end) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            if end.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
+                output::note(waiting(device));
+            }
+        });
+        Ok(self_test::run_guarded(&device.to_string(), command, limit)?)
+    })
 }
 
 /// The self-test itself, in this process; the report goes to standard output as one line of JSON.

@@ -54,12 +54,14 @@ fn arrows_point_downward() {
 }
 
 /// Crates that take long to build have one home each, so that the others are built and tested without them.
-const HOMES: [(&str, &[&str]); 37] = [
+const HOMES: [(&str, &[&str]); 39] = [
     ("burn", &["wb-encoder"]),
     ("burn-flex", &["wb-encoder"]),
     ("burn-cuda", &["wb-encoder"]),
     ("burn-wgpu", &["wb-encoder"]),
     ("burn-std", &["wb-encoder"]),
+    ("burn-cubecl", &["wb-encoder"]),
+    ("cubecl", &["wb-encoder"]),
     ("cubecl-runtime", &["wb-encoder"]),
     ("tokenizers", &["wb-encoder"]),
     ("rusqlite", &["wb-synth", "wb-sql"]),

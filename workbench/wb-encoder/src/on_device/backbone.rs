@@ -19,7 +19,7 @@ use super::{
     results::{Results, Wanted},
     traffic::{Link, Traffic},
     transformer::{Network, Turns},
-    weights::{Products, Weights},
+    weights::{Products, TrackedWeights, Weights},
 };
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream, no_layers},
@@ -63,7 +63,7 @@ struct Graphs {
     groups: Vec<GroupGraph>,
     batch: TokenBatch,
     /// The weights as the pass saw them, those that train tracked.
-    weights: Weights,
+    weights: TrackedWeights,
     dropout: Option<Dropout>,
 }
 
@@ -207,7 +207,7 @@ impl BurnBackbone {
     ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
         let weights = self.weights.tracked(&self.parameters);
         // Layers whose inputs are kept are computed once more, with what leads to their outputs.
-        let seen = if self.checkpointing { &self.weights } else { &weights };
+        let seen: &Weights = if self.checkpointing { &self.weights } else { &weights };
         let groups = self.launch(batch, seen, dropout, self.checkpointing).collect::<Result<Vec<_>>>()?;
         let mut results = Results::new(wanted);
         groups.iter().for_each(|graph| results.add(&graph.texts, &graph.embeddings, &graph.states));
@@ -364,6 +364,7 @@ impl Backbone for BurnBackbone {
                     for group in &graphs.groups {
                         self.backward_by_layers(&graphs, group, stack, at, &mut sums)?;
                     }
+                    graphs.weights.gone_back();
                 }
                 _ => {
                     let Graphs { groups, batch, weights, .. } = *graphs;
@@ -371,6 +372,7 @@ impl Backbone for BurnBackbone {
                         |group: GroupGraph| self.surrogate(&batch, &group.texts, group.embeddings, group.states, at);
                     if let Some(sum) = groups.into_iter().filter_map(of_group).reduce(|one, other| one + other) {
                         sums.backward(sum, &weights);
+                        weights.gone_back();
                     }
                 }
             }

@@ -7,7 +7,32 @@ use burn::tensor::{Bool, Int, Tensor};
 use super::traffic::Link;
 use crate::dropout::{self, BITS, FACTORS, MaskKey, STEP};
 
-/// Keys side by side on a device: the words of [`MaskKey`].
+/// The keys of texts on a device, `[2, texts]`: the words of [`MaskKey`].
+pub(crate) struct TextKeys(Tensor<2, Int>);
+
+impl TextKeys {
+    /// The keys of texts at these places in the whole batch.
+    pub(crate) fn new(site: MaskKey, places: &[u64], link: &Link) -> Self {
+        let keys: Vec<MaskKey> = places.iter().map(|place| site.of(*place as u32)).collect();
+        let words = keys.iter().map(|key| key.add).chain(keys.iter().map(|key| key.turn));
+        Self(link.ints(words.map(|word| word as i32).collect(), [2, keys.len()]))
+    }
+
+    /// The words themselves.
+    #[cfg(feature = "fused")]
+    pub(crate) fn words(self) -> Tensor<2, Int> {
+        self.0
+    }
+
+    /// Keys that masks are drawn by.
+    pub(crate) fn keys(self) -> Keys {
+        let [_, n] = self.0.dims();
+        let word = |at: usize| self.0.clone().slice([at..at + 1, 0..n]).reshape([n, 1, 1, 1]);
+        Keys { add: word(0), turn: word(1) }
+    }
+}
+
+/// Keys side by side on a device, `[texts, 1, 1, 1]` or `[texts, heads, 1, 1]`.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {
     add: Tensor<4, Int>,
@@ -15,16 +40,6 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys of texts at these places in the whole batch: `[texts, 1, 1, 1]`.
-    pub(crate) fn of_texts(site: MaskKey, places: &[u64], link: &Link) -> Self {
-        let keys: Vec<MaskKey> = places.iter().map(|place| site.of(*place as u32)).collect();
-        let words = keys.iter().map(|key| key.add).chain(keys.iter().map(|key| key.turn));
-        let (words, n) = (words.map(|word| word as i32).collect(), keys.len());
-        let words = link.ints(words, [2, n, 1, 1, 1]);
-        let word = |at: usize| words.clone().slice([at..at + 1, 0..n, 0..1, 0..1, 0..1]).reshape([n, 1, 1, 1]);
-        Self { add: word(0), turn: word(1) }
-    }
-
     /// The keys of the heads of texts: `[texts, heads, 1, 1]`.
     pub(crate) fn of_heads(self, heads: usize, link: &Link) -> Self {
         let heads = link.arange(heads).reshape([1, heads, 1, 1]);
@@ -81,7 +96,7 @@ mod tests {
         let site = MaskKey::of_site(Dropout { seed: 7 }, 3);
         let (texts, heads, tokens, width) = ([0, 13, 70_000], 3, 17, 40);
         let (probability, limit) = (0.25, dropout::limit(0.25));
-        let keys = || Keys::of_texts(site, &texts, &link);
+        let keys = || TextKeys::new(site, &texts, &link).keys();
         let found = keys().dropped(elements(tokens, width, &link), probability).try_into_vec_as::<bool>().unwrap();
         let of_text = |text: u64| (0..tokens * width).map(move |at| site.of(text as u32).draw(at as u32) < limit);
         assert_eq!(found, texts.into_iter().flat_map(of_text).collect::<Vec<_>>());

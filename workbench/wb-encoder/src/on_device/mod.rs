@@ -4,6 +4,8 @@ mod backbone;
 mod bag;
 mod bias;
 mod distances;
+#[cfg(feature = "fused")]
+mod fused;
 mod gradients;
 mod masks;
 mod maxima;

@@ -4,6 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use burn::tensor::Tensor;
 
+#[cfg(feature = "fused")]
+use super::fused;
 use super::{
     backbone::BurnBackbone,
     gradients::Sums,
@@ -278,20 +280,36 @@ impl Bucket {
     /// One step of AdamW, all on the device. The numbers of a step are uploaded: as part of a kernel's call, each of them
     /// would be kept for a next one, which never has the same.
     fn update(&mut self, numbers: AdamwStep, follow: Option<f32>, link: &Link) {
-        let AdamwStep { keep, gradient_factor, follow1, beta2, follow2, root_correction, eps, step } = numbers;
+        let AdamwStep { keep, gradient_factor, root_correction, step, .. } = numbers;
         let Some(gradient) = self.gradients.take() else { return };
         let changing = vec![keep, gradient_factor, root_correction, step, follow.unwrap_or_default()];
         let changing: Tensor<1> = link.floats(changing, [5]);
-        let [keep, gradient_factor, root_correction, step, share] =
-            std::array::from_fn(|at| changing.clone().narrow(0, at, 1));
-        let gradient = gradient * gradient_factor;
-        let first = self.first.clone();
-        self.first = first.clone() + (gradient.clone() - first).mul_scalar(follow1);
-        self.second = self.second.clone().mul_scalar(beta2) + (gradient.clone() * gradient).mul_scalar(follow2);
-        let divisor = (self.second.clone().sqrt() * root_correction).add_scalar(eps);
-        self.weights = self.weights.clone() * keep - self.first.clone() * step / divisor;
+        let share = changing.clone().narrow(0, 4, 1);
+        let old = [self.weights.clone(), self.first.clone(), self.second.clone()];
+        [self.weights, self.first, self.second] = updated(old, gradient, changing.narrow(0, 0, 4), numbers, link);
         if let (Some(average), Some(_)) = (&mut self.average, follow) {
             *average = average.clone() + (self.weights.clone() - average.clone()) * share;
         }
     }
+}
+
+/// Weights and their moments after a step; `changing` are the numbers of it that no other has.
+fn updated(
+    [weights, first, second]: [Tensor<1>; 3],
+    gradient: Tensor<1>,
+    changing: Tensor<1>,
+    numbers: AdamwStep,
+    link: &Link,
+) -> [Tensor<1>; 3] {
+    #[cfg(feature = "fused")]
+    if link.fuses() {
+        return fused::update([weights, first, second], gradient, changing, numbers);
+    }
+    let AdamwStep { follow1, beta2, follow2, eps, .. } = numbers;
+    let [keep, gradient_factor, root_correction, step] = std::array::from_fn(|at| changing.clone().narrow(0, at, 1));
+    let gradient = gradient * gradient_factor;
+    let first = first.clone() + (gradient.clone() - first).mul_scalar(follow1);
+    let second = second.mul_scalar(beta2) + (gradient.clone() * gradient).mul_scalar(follow2);
+    let divisor = (second.clone().sqrt() * root_correction).add_scalar(eps);
+    [weights * keep - first.clone() * step / divisor, first, second]
 }

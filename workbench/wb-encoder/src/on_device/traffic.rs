@@ -30,6 +30,8 @@ pub struct Traffic {
 pub(crate) struct Link {
     device: Device,
     name: String,
+    #[cfg(feature = "fused")]
+    fuses: bool,
     traffic: Mutex<Traffic>,
     padding: Mutex<Padding>,
 }
@@ -38,7 +40,14 @@ impl Link {
     /// A link that nothing has crossed; tensors that it makes want no gradients.
     pub(crate) fn new(device: &Device, name: &str) -> Self {
         let device = device.clone().without_autodiff();
-        Self { device, name: name.to_owned(), traffic: Mutex::default(), padding: Mutex::default() }
+        Self {
+            #[cfg(feature = "fused")]
+            fuses: super::fused::are_on(&device),
+            device,
+            name: name.to_owned(),
+            traffic: Mutex::default(),
+            padding: Mutex::default(),
+        }
     }
 
     /// The device, for tensors that it makes by itself.
@@ -49,6 +58,12 @@ impl Link {
     /// The device's name, for messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// True where the kernels of [`super::fused`] stand for chains of operations.
+    #[cfg(feature = "fused")]
+    pub(crate) fn fuses(&self) -> bool {
+        self.fuses
     }
 
     /// Runs what the device may refuse or its driver may panic in. Where memory ran out, what is free of it is given back:

@@ -224,22 +224,13 @@ impl Layer<'_> {
     fn seen(
         &self,
         bias: &Bias<'_>,
-        [mut query, key, value]: [Tensor<4>; 3],
-        [queries, keys]: [&Range<usize>; 2],
+        parts: [Tensor<4>; 3],
+        places: [&Range<usize>; 2],
         scale: f64,
     ) -> Result<Tensor<4>> {
-        // Before the product in 16 bits, whose sums may be greater than these can be.
-        let (before, after) = if self.pass.products.is_some() { (scale, 1.0) } else { (1.0, scale) };
-        if before != 1.0 {
-            query = query.mul_scalar(before);
-        }
-        let mut scores = self.pass.multiply(query, key.transpose());
-        if after != 1.0 {
-            scores = scores.mul_scalar(after);
-        }
-        let probabilities = activation::softmax(scores + bias.of(self.layer.reach, queries, keys)?, 3);
         let (site, rate) = (self.site(ATTENTION), self.stack.dropout.attention);
-        Ok(self.pass.multiply(self.pass.drop_attention(probabilities, [queries, keys], site, rate), value))
+        let drop = |probabilities| self.pass.drop_attention(probabilities, places, site, rate);
+        Ok(self.pass.attend(parts, scale, bias.of(self.layer.reach, places[0], places[1])?, drop))
     }
 
     fn feed_forward(&self, x: Tensor<2>) -> Result<Tensor<2>> {

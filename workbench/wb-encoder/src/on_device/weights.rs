@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Deref,
     sync::Arc,
 };
 
@@ -9,6 +10,7 @@ use burn::tensor::{FloatDType, Tensor};
 
 use super::traffic::Link;
 use crate::{
+    device::guarded,
     error::{Error, Result},
     lora,
     models::Stack,
@@ -72,13 +74,13 @@ impl Weights {
     }
 
     /// Wants gradients for the weights that train and for no others.
-    pub(crate) fn tracked(&self, parameters: &Parameters) -> Self {
+    pub(crate) fn tracked(&self, parameters: &Parameters) -> TrackedWeights {
         let track = |(weight, parameter): (&Option<Weight>, &Parameter)| match (weight, parameter.trainable) {
             (Some(Weight::Vector(tensor)), true) => Some(Weight::Vector(tensor.clone().autodiff().require_grad())),
             (Some(Weight::Matrix(tensor)), true) => Some(Weight::Matrix(tensor.clone().autodiff().require_grad())),
             (other, _) => other.clone(),
         };
-        Self { list: self.list.iter().zip(parameters.iter()).map(track).collect(), ..self.clone() }
+        TrackedWeights(Self { list: self.list.iter().zip(parameters.iter()).map(track).collect(), ..self.clone() })
     }
 
     /// The weights in the parameters' order.
@@ -114,6 +116,41 @@ impl Weights {
             Some(Weight::Matrix(tensor)) => Ok(tensor.clone()),
             _ => Err(absent(name)),
         }
+    }
+}
+
+/// Weights of which those that train are tracked. Dropped, they take with them whatever was computed of them: burn keeps a
+/// graph that nothing goes back through, with all tensors in it, until something goes back through a part of it.
+#[derive(Debug)]
+pub(crate) struct TrackedWeights(Weights);
+
+impl TrackedWeights {
+    /// Spares what dropping them costs, after a way back that left nothing of their graphs.
+    pub(crate) fn gone_back(mut self) {
+        self.0.list.clear();
+    }
+}
+
+impl Deref for TrackedWeights {
+    type Target = Weights;
+
+    fn deref(&self) -> &Weights {
+        &self.0
+    }
+}
+
+impl Drop for TrackedWeights {
+    fn drop(&mut self) {
+        let forget = |weight: &Weight| match weight.clone() {
+            Weight::Vector(tensor) => drop(tensor.sum().backward()),
+            Weight::Matrix(tensor) => drop(tensor.sum().backward()),
+        };
+        let part = self.list.iter().flatten().find(|weight| weight.is_tracked());
+        // A device that failed may fail here too, which changes nothing of what it is said to have failed at.
+        drop(guarded("device", || {
+            part.into_iter().for_each(forget);
+            Ok(())
+        }));
     }
 }
 

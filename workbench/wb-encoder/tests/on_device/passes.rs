@@ -200,6 +200,25 @@ fn a_bert_is_the_processors() {
     LENGTHS.iter().for_each(|lengths| check(bert, Pooling::Mean, lengths));
 }
 
+/// Rows that are no multiple of what kernels read at once, and heads of three.
+#[test]
+fn a_bert_of_odd_sizes_is_the_processors() {
+    let odd = || match bert() {
+        Architecture::Bert(config) => Architecture::Bert(BertConfig {
+            sizes: TransformerSizes {
+                hidden_size: 51,
+                num_attention_heads: 3,
+                intermediate_size: 77,
+                num_hidden_layers: 1,
+                ..config.sizes
+            },
+            ..config
+        }),
+        other => other,
+    };
+    [&[1][..], &[7, 33, 20]].into_iter().for_each(|lengths| check(odd, Pooling::Mean, lengths));
+}
+
 #[test]
 fn a_t5_is_the_processors() {
     LENGTHS.into_iter().chain([BLOCKS]).for_each(|lengths| check(t5, Pooling::WeightedMean, lengths));
@@ -269,6 +288,47 @@ fn what_crosses_in_a_step_is_counted() {
     // This loss's pass reads the token states too.
     assert_eq!(first.downloaded - start.downloaded, 4 * texts * dim + 4 * padded * dim + of_adapters);
     assert_eq!(first.waits - start.waits, 2);
+}
+
+/// Tensors of a pass that nobody goes back through are gone with its tape, as those of a part whose gradients are cached.
+/// In a process of its own, without what other tests left on the device.
+#[test]
+fn a_tape_that_is_dropped_leaves_nothing() {
+    let status = own_process("passes::tapes_that_are_dropped").status().unwrap();
+    assert!(status.success(), "dropped tapes: {status}");
+}
+
+#[test]
+#[ignore = "run by a_tape_that_is_dropped_leaves_nothing in a process of its own"]
+fn tapes_that_are_dropped() {
+    let device = test_device();
+    let in_use = || device.burn().memory_pool_usage().map(|usage| usage.bytes_in_use);
+    if in_use().is_none() {
+        skipped("a_tape_that_is_dropped_leaves_nothing", &format!("{} counts no memory", device.description));
+        return;
+    }
+    let mut backbone = BurnBackbone::new(model(bert(), Pooling::Mean, true), device.burn(), "test device").unwrap();
+    let batch = batch(&[100; 8]);
+    for again in [false, true] {
+        backbone.set_gradient_checkpointing(again).unwrap();
+        drop(backbone.embed(&batch).unwrap());
+        device.burn().sync().unwrap();
+        let before = in_use().unwrap();
+        let (embeddings, tape) = backbone.embed_tracked(&batch, Some(Dropout { seed: 1 })).unwrap();
+        let held = in_use().unwrap() - before;
+        drop(tape);
+        device.burn().sync().unwrap();
+        let left = in_use().unwrap().saturating_sub(before);
+        eprintln!("{}: {held} bytes with the tape, {left} without", device.description);
+        // One state of a layer is more than what remains of the ids and keys of kernels' calls.
+        let one_state = 8 * 112 * WIDTH as u64 * 4;
+        assert!(held > 2 * one_state && left < one_state, "{held} bytes with the tape, {left} without");
+        // The tape of the same pass goes back as ever.
+        let (_, tape) = backbone.embed_tracked(&batch, Some(Dropout { seed: 1 })).unwrap();
+        let mut gradients = Gradients::zeros(backbone.parameters());
+        backbone.backward(tape, embeddings.view(), &mut gradients).unwrap();
+        assert!(norm(gradients.iter().flatten().map(|g| f64::from(*g))) > 0.0);
+    }
 }
 
 /// A frozen weight that somebody changes is on the device too.

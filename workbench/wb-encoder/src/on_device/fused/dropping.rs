@@ -1,0 +1,92 @@
+//! Dropout by the hash of [`crate::dropout`]: a mask is drawn where it is used and kept nowhere.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+use super::{
+    Drops,
+    rows::{Units, empty, in_rows, row_of_unit, rows_and_columns},
+};
+use crate::dropout::{BITS, FACTORS, STEP};
+
+/// The word of a number: [`crate::dropout::MaskKey::word`].
+#[cube]
+fn word(number: u32, add: u32, turn: u32) -> u32 {
+    let x = number * STEP + add;
+    let y = (x ^ (x >> 16u32)) * FACTORS[0];
+    let z = (y ^ (y >> 15u32) ^ turn) * FACTORS[1];
+    z ^ (z >> 16u32)
+}
+
+#[cube(launch)]
+fn drop_rows<F: Float>(
+    x: &Tensor<F>,
+    keys: &Tensor<i32>,
+    output: &mut Tensor<F>,
+    rows_in_all: u32,
+    columns: u32,
+    rows_of_head: u32,
+    heads: u32,
+    first: u32,
+    step: u32,
+    limit: u32,
+    factor: f32,
+    #[comptime] by_head: bool,
+    #[comptime] units: Units,
+    #[define(F)] _numbers: ElemType,
+) {
+    let row = row_of_unit(units) as u32;
+    if row < rows_in_all {
+        let (of_head, in_head) = (row / rows_of_head, row % rows_of_head);
+        let (text, head) = (of_head / heads, of_head % heads);
+        let texts = rows_in_all / (rows_of_head * heads);
+        let mut add = u32::reinterpret(keys[text as usize]);
+        let mut turn = u32::reinterpret(keys[(texts + text) as usize]);
+        if by_head {
+            let of_head = word(head, add, turn);
+            let crossed = word(head, turn, add);
+            add = of_head;
+            turn = crossed;
+        }
+        let numbered = first + in_head * step;
+        let start = row as usize * columns as usize;
+        let mut column = UNIT_POS_X;
+        while column < columns {
+            let at = start + column as usize;
+            let drawn = word(numbered + column, add, turn) >> (32u32 - BITS);
+            let grown = f32::cast_from(x[at]) * factor;
+            output[at] = F::cast_from(select(drawn < limit, 0.0f32, grown));
+            column += units.lanes;
+        }
+    }
+}
+
+pub(super) fn launch(x: CubeTensor, keys: CubeTensor, Drops { elements, limit, factor }: Drops) -> CubeTensor {
+    let (x, keys) = (in_rows(x), in_rows(keys));
+    let (rows, columns) = rows_and_columns(&x.shape());
+    let output = empty(&x, x.shape(), x.dtype);
+    let (client, numbers) = (x.client.clone(), x.dtype);
+    let units = Units::of(&client);
+    let (count, dim) = units.cubes(&client, rows);
+    drop_rows::launch(
+        &client,
+        count,
+        dim,
+        x.into_tensor_arg(),
+        keys.into_tensor_arg(),
+        output.clone().into_tensor_arg(),
+        rows as u32,
+        columns as u32,
+        elements.rows as u32,
+        elements.heads.unwrap_or(1) as u32,
+        elements.first,
+        elements.step,
+        limit,
+        factor,
+        elements.heads.is_some(),
+        units,
+        dtype_to_storage_type(numbers),
+    );
+    output
+}

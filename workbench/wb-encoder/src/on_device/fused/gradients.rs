@@ -1,0 +1,163 @@
+//! The way back through the operations of this module.
+
+use burn::{
+    backend::{
+        Autodiff, AutodiffBackend, Backend, TensorMetadata,
+        autodiff::{
+            NodeId,
+            checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
+            grads::Gradients,
+            ops::{Backward, Ops, OpsKind, broadcast_shape},
+        },
+        tensor::{FloatTensor, IntTensor},
+    },
+    tensor::{FloatDType, Shape},
+};
+
+use super::{Drops, Fused, Norm};
+use crate::resident::AdamwStep;
+
+#[derive(Debug)]
+struct Dropping;
+
+impl<B: Fused> Backward<B, 1> for Dropping {
+    type State = (IntTensor<B>, Drops);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([parent], (keys, drops)) = (ops.parents, ops.state);
+        let gradient = grads.consume::<B>(&ops.node);
+        if let Some(parent) = parent {
+            grads.register::<B>(parent.id, B::dropped(gradient, keys, drops));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Normalizing;
+
+impl<B: Fused> Backward<B, 3> for Normalizing {
+    type State = (NodeId, FloatTensor<B>, Norm);
+
+    fn backward(self, ops: Ops<Self::State, 3>, grads: &mut Gradients, checkpointer: &mut Checkpointer) {
+        let ([of_x, of_scale, of_shift], (x, scale, norm)) = (ops.parents, ops.state);
+        let gradient = grads.consume::<B>(&ops.node);
+        let x: FloatTensor<B> = checkpointer.retrieve_node_output(x);
+        let sum_of_rows = |rows: FloatTensor<B>| B::float_reshape(B::float_sum_dim(rows, 0), scale.shape());
+        if let Some(parent) = of_shift.filter(|_| norm.shifted) {
+            grads.register::<B>(parent.id, sum_of_rows(gradient.clone()));
+        }
+        if let Some(parent) = of_scale {
+            let ones = B::float_ones(scale.shape(), &scale.device(), FloatDType::F32);
+            let plain = B::normalized(x.clone(), ones.clone(), ones, Norm { shifted: false, ..norm });
+            grads.register::<B>(parent.id, sum_of_rows(B::float_mul(plain, gradient.clone())));
+        }
+        if let Some(parent) = of_x {
+            grads.register::<B>(parent.id, B::normalized_gradient(x, scale, gradient, norm));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Weighing;
+
+/// The probabilities, the factor, and the type of scores and the shape of the bias.
+type Weighed<B> = (FloatTensor<B>, f32, FloatDType, Shape);
+
+impl<B: Fused> Backward<B, 2> for Weighing {
+    type State = Weighed<B>;
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([of_scores, of_bias], (probabilities, factor, numbers, shape)) = (ops.parents, ops.state);
+        let gradient = grads.consume::<B>(&ops.node);
+        if let Some(parent) = of_bias {
+            let whole = B::weighed_gradient(probabilities.clone(), gradient.clone(), 1.0, FloatDType::F32);
+            grads.register::<B>(parent.id, broadcast_shape::<B>(whole, &shape));
+        }
+        if let Some(parent) = of_scores {
+            grads.register::<B>(parent.id, B::weighed_gradient(probabilities, gradient, factor, numbers));
+        }
+    }
+}
+
+impl<B: Backend + Fused, C: CheckpointStrategy> Fused for Autodiff<B, C> {
+    fn dropped(x: FloatTensor<Self>, keys: IntTensor<Self>, drops: Drops) -> FloatTensor<Self> {
+        match Dropping.prepare::<C>([x.node()]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((keys.clone(), drops), B::dropped(x.into_primitive(), keys, drops)),
+            OpsKind::UnTracked(prep) => prep.finish(B::dropped(x.into_primitive(), keys, drops)),
+        }
+    }
+
+    fn normalized(
+        x: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        shift: FloatTensor<Self>,
+        norm: Norm,
+    ) -> FloatTensor<Self> {
+        match Normalizing.prepare::<C>([x.node(), scale.node(), shift.node()]).compute_bound().stateful() {
+            OpsKind::Tracked(mut prep) => {
+                let kept = prep.checkpoint(&x);
+                let [x, scale, shift] = [x, scale, shift].map(|tensor| tensor.into_primitive());
+                prep.finish((kept, scale.clone(), norm), B::normalized(x, scale, shift, norm))
+            }
+            OpsKind::UnTracked(prep) => {
+                let [x, scale, shift] = [x, scale, shift].map(|tensor| tensor.into_primitive());
+                prep.finish(B::normalized(x, scale, shift, norm))
+            }
+        }
+    }
+
+    /// A gradient has no gradient of its own here.
+    fn normalized_gradient(
+        x: FloatTensor<Self>,
+        scale: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        norm: Norm,
+    ) -> FloatTensor<Self> {
+        let [x, scale, gradient] = [x, scale, gradient].map(|tensor| tensor.into_primitive());
+        Self::from_inner(B::normalized_gradient(x, scale, gradient, norm))
+    }
+
+    fn weighed(
+        scores: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        factor: f32,
+        numbers: FloatDType,
+    ) -> FloatTensor<Self> {
+        let (of_scores, shape) = (scores.dtype().into(), bias.shape());
+        match Weighing.prepare::<C>([scores.node(), bias.node()]).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => {
+                let found = B::weighed(scores.into_primitive(), bias.into_primitive(), factor, numbers);
+                prep.finish((found.clone(), factor, of_scores, shape), found)
+            }
+            OpsKind::UnTracked(prep) => {
+                prep.finish(B::weighed(scores.into_primitive(), bias.into_primitive(), factor, numbers))
+            }
+        }
+    }
+
+    /// A gradient has no gradient of its own here.
+    fn weighed_gradient(
+        probabilities: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        factor: f32,
+        numbers: FloatDType,
+    ) -> FloatTensor<Self> {
+        let [probabilities, gradient] = [probabilities, gradient].map(|tensor| tensor.into_primitive());
+        Self::from_inner(B::weighed_gradient(probabilities, gradient, factor, numbers))
+    }
+
+    /// A step has no gradient.
+    fn updated(
+        weights: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        changing: FloatTensor<Self>,
+        step: AdamwStep,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let [weights, first, second, gradient, changing] =
+            [weights, first, second, gradient, changing].map(|tensor| tensor.into_primitive());
+        let (weights, first, second) = B::updated(weights, first, second, gradient, changing, step);
+        (Self::from_inner(weights), Self::from_inner(first), Self::from_inner(second))
+    }
+}

@@ -1,0 +1,92 @@
+//! Rows of a tensor, each read by a few units that stand side by side.
+
+use burn::tensor::{DType, Shape};
+use burn_cubecl::{kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor};
+use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
+
+/// Units that share a row, and rows of a cube.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Units {
+    pub(super) lanes: u32,
+    pub(super) rows: u32,
+}
+
+impl Units {
+    /// On a GPU those of a warp, on most of them, and 256 in a cube, which all allow; on a processor one, as units that wait
+    /// for each other are threads there.
+    pub(super) fn of(client: &Client) -> Self {
+        match client.properties().hardware.num_cpu_cores {
+            Some(_) => Self { lanes: 1, rows: 1 },
+            None => Self { lanes: 32, rows: 8 },
+        }
+    }
+
+    /// The cubes for so many rows, and their units.
+    pub(super) fn cubes(self, client: &Client, rows: usize) -> (CubeCount, CubeDim) {
+        let dim = CubeDim::new_2d(self.lanes, self.rows);
+        let units = rows.div_ceil(self.rows as usize) * (self.lanes * self.rows) as usize;
+        (calculate_cube_count_elemwise(client, units, dim), dim)
+    }
+}
+
+/// The row of a unit; there may be none at it.
+#[cube]
+pub(super) fn row_of_unit(#[comptime] units: Units) -> usize {
+    CUBE_POS * units.rows as usize + UNIT_POS_Y as usize
+}
+
+/// The sum over the units of a row.
+#[cube]
+pub(super) fn sum_of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] units: Units) -> f32 {
+    let at = (UNIT_POS_Y * units.lanes + UNIT_POS_X) as usize;
+    shared[at] = own;
+    sync_cube();
+    #[unroll]
+    for halved in 0..comptime![units.lanes.ilog2()] {
+        let half = comptime![(units.lanes / 2) >> halved];
+        if UNIT_POS_X < half {
+            let other = shared[at + half as usize];
+            shared[at] += other;
+        }
+        sync_cube();
+    }
+    let sum = shared[(UNIT_POS_Y * units.lanes) as usize];
+    sync_cube();
+    sum
+}
+
+/// The greatest over the units of a row.
+#[cube]
+pub(super) fn greatest_of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] units: Units) -> f32 {
+    let at = (UNIT_POS_Y * units.lanes + UNIT_POS_X) as usize;
+    shared[at] = own;
+    sync_cube();
+    #[unroll]
+    for halved in 0..comptime![units.lanes.ilog2()] {
+        let half = comptime![(units.lanes / 2) >> halved];
+        if UNIT_POS_X < half {
+            let other = shared[at + half as usize];
+            shared[at] = max(shared[at], other);
+        }
+        sync_cube();
+    }
+    let greatest = shared[(UNIT_POS_Y * units.lanes) as usize];
+    sync_cube();
+    greatest
+}
+
+/// The same numbers, row after row.
+pub(super) fn in_rows(x: CubeTensor) -> CubeTensor {
+    into_contiguous(x)
+}
+
+/// A tensor of this shape that holds nothing yet.
+pub(super) fn empty(like: &CubeTensor, shape: Shape, numbers: DType) -> CubeTensor {
+    empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), shape, numbers)
+}
+
+/// Rows of a shape and the numbers in each.
+pub(super) fn rows_and_columns(shape: &Shape) -> (usize, usize) {
+    let columns = shape.as_slice().last().copied().unwrap_or(1);
+    (shape.num_elements() / columns.max(1), columns)
+}

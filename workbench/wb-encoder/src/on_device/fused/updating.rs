@@ -1,0 +1,72 @@
+//! A step of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) for many weights at once.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::{calculate_cube_count_elemwise, prelude::*};
+
+use super::rows::{empty, in_rows};
+use crate::resident::AdamwStep;
+
+/// Numbers of a step that change from one to the next: [`super::update`].
+const CHANGING: usize = 4;
+
+#[cube(launch)]
+fn update_each<F: Float>(
+    weights: &Tensor<F>,
+    first: &Tensor<F>,
+    second: &Tensor<F>,
+    gradient: &Tensor<F>,
+    changing: &Tensor<F>,
+    new_weights: &mut Tensor<F>,
+    new_first: &mut Tensor<F>,
+    new_second: &mut Tensor<F>,
+    follow1: f32,
+    beta2: f32,
+    follow2: f32,
+    eps: f32,
+    #[define(F)] _numbers: ElemType,
+) {
+    let at = ABSOLUTE_POS;
+    if at < weights.shape(0) {
+        let g = gradient[at] * changing[1];
+        let m = first[at] + (g - first[at]) * F::cast_from(follow1);
+        let v = second[at] * F::cast_from(beta2) + g * g * F::cast_from(follow2);
+        let divisor = v.sqrt() * changing[2] + F::cast_from(eps);
+        new_weights[at] = weights[at] * changing[0] - m * changing[3] / divisor;
+        new_first[at] = m;
+        new_second[at] = v;
+    }
+}
+
+pub(super) fn launch(
+    tensors: [CubeTensor; 4],
+    changing: CubeTensor,
+    AdamwStep { follow1, beta2, follow2, eps, .. }: AdamwStep,
+) -> [CubeTensor; 3] {
+    let [weights, first, second, gradient] = tensors.map(in_rows);
+    let changing = in_rows(changing);
+    debug_assert_eq!(changing.shape().num_elements(), CHANGING);
+    let new = [&weights, &first, &second].map(|old| empty(old, old.shape(), old.dtype));
+    let [new_weights, new_first, new_second] = new.clone();
+    let (client, numbers, each) = (weights.client.clone(), weights.dtype, weights.shape().num_elements());
+    let dim = CubeDim::new_1d(256);
+    update_each::launch(
+        &client,
+        calculate_cube_count_elemwise(&client, each, dim),
+        dim,
+        weights.into_tensor_arg(),
+        first.into_tensor_arg(),
+        second.into_tensor_arg(),
+        gradient.into_tensor_arg(),
+        changing.into_tensor_arg(),
+        new_weights.into_tensor_arg(),
+        new_first.into_tensor_arg(),
+        new_second.into_tensor_arg(),
+        follow1,
+        beta2,
+        follow2,
+        eps,
+        dtype_to_storage_type(numbers),
+    );
+    new
+}
