@@ -145,7 +145,11 @@ impl Drop for TrackedWeights {
             Weight::Vector(tensor) => drop(tensor.sum().backward()),
             Weight::Matrix(tensor) => drop(tensor.sum().backward()),
         };
-        let part = self.list.iter().flatten().find(|weight| weight.is_tracked());
+        let numbers = |weight: &&Weight| match weight {
+            Weight::Vector(tensor) => tensor.dims()[0],
+            Weight::Matrix(tensor) => tensor.dims().into_iter().product(),
+        };
+        let part = self.list.iter().flatten().filter(|weight| weight.is_tracked()).min_by_key(numbers);
         // A device that failed may fail here too, which changes nothing of what it is said to have failed at.
         drop(guarded("device", || {
             part.into_iter().for_each(forget);

@@ -1,12 +1,12 @@
 //! Dropout by the hash of [`crate::dropout`]: a mask is drawn where it is used and kept nowhere.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
     Drops,
-    rows::{Units, empty, in_rows, row_of_unit, rows_and_columns},
+    rows::{Units, empty, row_of_unit, rows_and_columns},
 };
 use crate::dropout::{BITS, FACTORS, STEP};
 
@@ -63,7 +63,7 @@ fn drop_rows<F: Float>(
 }
 
 pub(super) fn launch(x: CubeTensor, keys: CubeTensor, Drops { elements, limit, factor }: Drops) -> CubeTensor {
-    let (x, keys) = (in_rows(x), in_rows(keys));
+    let (x, keys) = (into_contiguous(x), into_contiguous(keys));
     let (rows, columns) = rows_and_columns(&x.shape());
     let output = empty(&x, x.shape(), x.dtype);
     let (client, numbers) = (x.client.clone(), x.dtype);

@@ -2,12 +2,12 @@
 //! Sennrich 2019, arXiv 1910.07467).
 
 use burn::backend::TensorMetadata;
-use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
     Norm,
-    rows::{Units, empty, in_rows, row_of_unit, rows_and_columns, sum_of_row},
+    rows::{Units, empty, row_of_unit, rows_and_columns, sum_of_row},
 };
 
 /// The mean of a row, or 0, and one over the root of the mean square around it.
@@ -119,7 +119,7 @@ fn gradient_of_rows(
 }
 
 pub(super) fn launch(x: CubeTensor, scale: CubeTensor, shift: CubeTensor, norm: Norm) -> CubeTensor {
-    let [x, scale, shift] = [x, scale, shift].map(in_rows);
+    let [x, scale, shift] = [x, scale, shift].map(into_contiguous);
     let (rows, columns) = rows_and_columns(&x.shape());
     let output = empty(&x, x.shape(), x.dtype);
     let client = x.client.clone();
@@ -144,7 +144,7 @@ pub(super) fn launch(x: CubeTensor, scale: CubeTensor, shift: CubeTensor, norm: 
 }
 
 pub(super) fn launch_gradient(x: CubeTensor, scale: CubeTensor, gradient: CubeTensor, norm: Norm) -> CubeTensor {
-    let [x, scale, gradient] = [x, scale, gradient].map(in_rows);
+    let [x, scale, gradient] = [x, scale, gradient].map(into_contiguous);
     let (rows, columns) = rows_and_columns(&x.shape());
     let output = empty(&x, x.shape(), x.dtype);
     let client = x.client.clone();

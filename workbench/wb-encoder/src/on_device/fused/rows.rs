@@ -1,7 +1,7 @@
 //! Rows of a tensor, each read by a few units that stand side by side.
 
 use burn::tensor::{DType, Shape};
-use burn_cubecl::{kernel::into_contiguous, ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor};
+use burn_cubecl::{ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
 
 /// Units that share a row, and rows of a cube.
@@ -12,8 +12,8 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// On a GPU those of a warp, on most of them, and 256 in a cube, which all allow; on a processor one, as units that wait
-    /// for each other are threads there.
+    /// Units for a device: of a GPU a warp's, on most of them, and 256 in a cube, which all allow; of a processor one, as
+    /// units that wait for each other are threads there.
     pub(super) fn of(client: &Client) -> Self {
         match client.properties().hardware.num_cpu_cores {
             Some(_) => Self { lanes: 1, rows: 1 },
@@ -73,11 +73,6 @@ pub(super) fn greatest_of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] 
     let greatest = shared[(UNIT_POS_Y * units.lanes) as usize];
     sync_cube();
     greatest
-}
-
-/// The same numbers, row after row.
-pub(super) fn in_rows(x: CubeTensor) -> CubeTensor {
-    into_contiguous(x)
 }
 
 /// A tensor of this shape that holds nothing yet.

@@ -1,10 +1,10 @@
 //! A step of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) for many weights at once.
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
-use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
-use super::rows::{empty, in_rows};
+use super::rows::empty;
 use crate::resident::AdamwStep;
 
 /// Numbers of a step that change from one to the next: [`super::update`].
@@ -43,8 +43,8 @@ pub(super) fn launch(
     changing: CubeTensor,
     AdamwStep { follow1, beta2, follow2, eps, .. }: AdamwStep,
 ) -> [CubeTensor; 3] {
-    let [weights, first, second, gradient] = tensors.map(in_rows);
-    let changing = in_rows(changing);
+    let [weights, first, second, gradient] = tensors.map(into_contiguous);
+    let changing = into_contiguous(changing);
     debug_assert_eq!(changing.shape().num_elements(), CHANGING);
     let new = [&weights, &first, &second].map(|old| empty(old, old.shape(), old.dtype));
     let [new_weights, new_first, new_second] = new.clone();

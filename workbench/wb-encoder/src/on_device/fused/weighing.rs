@@ -4,10 +4,10 @@ use burn::{
     backend::{TensorMetadata, cubecl::dtype_to_storage_type},
     tensor::DType,
 };
-use burn_cubecl::tensor::CubeTensor;
+use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::rows::{Units, empty, greatest_of_row, in_rows, row_of_unit, rows_and_columns, sum_of_row};
+use super::rows::{Units, empty, greatest_of_row, row_of_unit, rows_and_columns, sum_of_row};
 
 /// From a number to the next in a dimension; none where it has one number for all places.
 #[cube]
@@ -105,7 +105,7 @@ fn gradient_of_rows<P: Float, G: Float, S: Float>(
 }
 
 pub(super) fn launch(scores: CubeTensor, bias: CubeTensor, factor: f32, numbers: DType) -> CubeTensor {
-    let scores = in_rows(scores);
+    let scores = into_contiguous(scores);
     let shape = scores.shape();
     let (rows, keys) = rows_and_columns(&shape);
     let (heads, queries) = (shape.as_slice()[1], shape.as_slice()[2]);
@@ -138,7 +138,7 @@ pub(super) fn launch_gradient(
     factor: f32,
     numbers: DType,
 ) -> CubeTensor {
-    let [probabilities, gradient] = [probabilities, gradient].map(in_rows);
+    let [probabilities, gradient] = [probabilities, gradient].map(into_contiguous);
     let (rows, keys) = rows_and_columns(&probabilities.shape());
     let output = empty(&probabilities, probabilities.shape(), numbers);
     let client = probabilities.client.clone();
