@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     backbone::Dropout,
-    dropout::{MaskKey, adapter_site, attention_element},
+    dropout::{MaskKey, adapter_site},
     error::Result,
     lora::{self, Adapter},
 };
@@ -161,9 +161,10 @@ impl Pass<'_> {
         let Some(of_texts) = self.keys(site, probability) else { return x };
         #[cfg(feature = "fused")]
         if self.link.fuses() {
-            let first = attention_element(queries.start) + keys.start as u32;
+            let first = crate::dropout::attention_element(queries.start) + keys.start as u32;
             let heads = Some(x.dims()[1]);
-            let elements = fused::Elements { heads, rows: queries.len(), first, step: attention_element(1) };
+            let elements =
+                fused::Elements { heads, rows: queries.len(), first, step: crate::dropout::attention_element(1) };
             return fused::drop(x, of_texts.words(), elements, probability);
         }
         let of_heads = of_texts.keys().of_heads(x.dims()[1], self.link);

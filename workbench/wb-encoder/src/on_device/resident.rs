@@ -286,7 +286,8 @@ impl Bucket {
         let changing: Tensor<1> = link.floats(changing, [5]);
         let share = changing.clone().narrow(0, 4, 1);
         let old = [self.weights.clone(), self.first.clone(), self.second.clone()];
-        [self.weights, self.first, self.second] = updated(old, gradient, changing.narrow(0, 0, 4), numbers, link);
+        let changing = changing.narrow(0, 0, 4);
+        [self.weights, self.first, self.second] = updated(old, gradient, changing, numbers, link);
         if let (Some(average), Some(_)) = (&mut self.average, follow) {
             *average = average.clone() + (self.weights.clone() - average.clone()) * share;
         }
@@ -305,6 +306,8 @@ fn updated(
     if link.fuses() {
         return fused::update([weights, first, second], gradient, changing, numbers);
     }
+    #[cfg(not(feature = "fused"))]
+    let _ = link;
     let AdamwStep { follow1, beta2, follow2, eps, .. } = numbers;
     let [keep, gradient_factor, root_correction, step] = std::array::from_fn(|at| changing.clone().narrow(0, at, 1));
     let gradient = gradient * gradient_factor;

@@ -38,26 +38,18 @@ pub(super) fn row_of_unit(#[comptime] units: Units) -> usize {
 /// The sum over the units of a row.
 #[cube]
 pub(super) fn sum_of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] units: Units) -> f32 {
-    let at = (UNIT_POS_Y * units.lanes + UNIT_POS_X) as usize;
-    shared[at] = own;
-    sync_cube();
-    #[unroll]
-    for halved in 0..comptime![units.lanes.ilog2()] {
-        let half = comptime![(units.lanes / 2) >> halved];
-        if UNIT_POS_X < half {
-            let other = shared[at + half as usize];
-            shared[at] += other;
-        }
-        sync_cube();
-    }
-    let sum = shared[(UNIT_POS_Y * units.lanes) as usize];
-    sync_cube();
-    sum
+    of_row(shared, own, units, false)
 }
 
 /// The greatest over the units of a row.
 #[cube]
 pub(super) fn greatest_of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] units: Units) -> f32 {
+    of_row(shared, own, units, true)
+}
+
+/// The sum over the units of a row, or the greatest, half of them at a time.
+#[cube]
+fn of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] units: Units, #[comptime] greatest: bool) -> f32 {
     let at = (UNIT_POS_Y * units.lanes + UNIT_POS_X) as usize;
     shared[at] = own;
     sync_cube();
@@ -66,13 +58,13 @@ pub(super) fn greatest_of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] 
         let half = comptime![(units.lanes / 2) >> halved];
         if UNIT_POS_X < half {
             let other = shared[at + half as usize];
-            shared[at] = max(shared[at], other);
+            shared[at] = if greatest { max(shared[at], other) } else { shared[at] + other };
         }
         sync_cube();
     }
-    let greatest = shared[(UNIT_POS_Y * units.lanes) as usize];
+    let all = shared[(UNIT_POS_Y * units.lanes) as usize];
     sync_cube();
-    greatest
+    all
 }
 
 /// A tensor of this shape that holds nothing yet.
