@@ -3,7 +3,7 @@
 use wb_encoder::{Architecture, Backbone, BurnBackbone, Pooling};
 
 use crate::{
-    own_process::{own_process, skipped},
+    own_process::{counts_memory, own_process},
     passes::{batch, model, qwen3},
     test_device,
 };
@@ -23,10 +23,7 @@ fn a_long_text_needs_no_square_of_its_length() {
 #[ignore = "run by a_long_text_needs_no_square_of_its_length in a process of its own"]
 fn a_long_text() {
     let device = test_device();
-    let taken = || device.burn().memory_pool_usage().map(|usage| usage.bytes_reserved);
-    if taken().is_none() {
-        let reason = format!("{} counts no memory", device.description);
-        skipped("a_long_text_needs_no_square_of_its_length", &reason);
+    if !counts_memory(&device, "a_long_text_needs_no_square_of_its_length") {
         return;
     }
     let Architecture::Qwen(mut config) = qwen3() else { return };
@@ -34,7 +31,7 @@ fn a_long_text() {
     let model = model(Architecture::Qwen(config), Pooling::Last, false);
     let backbone = BurnBackbone::new(model, device.burn(), "test device").unwrap();
     drop(backbone.embed(&batch(&[TOKENS])).unwrap());
-    let taken = taken().unwrap();
+    let taken = device.burn().memory_pool_usage().unwrap().bytes_reserved;
     eprintln!("{}: {taken} bytes for a text of {TOKENS} tokens", device.description);
     assert!(taken <= MOST, "{taken} bytes for a text of {TOKENS} tokens, at most {MOST}");
 }

@@ -5,11 +5,22 @@ use std::{
     process::{Command, Stdio},
 };
 
+use wb_encoder::OpenDevice;
+
 /// A process that runs one ignored test of this program, by its name, and whose errors are seen.
 pub fn own_process(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored", "--quiet", "--nocapture"]).stdout(Stdio::null());
     command
+}
+
+/// True where a device counts its memory; a test that needs that is said to be skipped elsewhere.
+pub fn counts_memory(device: &OpenDevice, test: &str) -> bool {
+    let counts = device.burn().memory_pool_usage().is_some();
+    if !counts {
+        skipped(test, &format!("{} counts no memory", device.description));
+    }
+    counts
 }
 
 /// Says that a test was skipped, past the capture of test output, so that it is seen and counted.

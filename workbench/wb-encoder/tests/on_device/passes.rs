@@ -14,7 +14,7 @@ use wb_encoder::{
 };
 
 use crate::{
-    own_process::{own_process, skipped},
+    own_process::{counts_memory, own_process},
     test_device,
 };
 
@@ -302,23 +302,22 @@ fn a_tape_that_is_dropped_leaves_nothing() {
 #[ignore = "run by a_tape_that_is_dropped_leaves_nothing in a process of its own"]
 fn tapes_that_are_dropped() {
     let device = test_device();
-    let in_use = || device.burn().memory_pool_usage().map(|usage| usage.bytes_in_use);
-    if in_use().is_none() {
-        skipped("a_tape_that_is_dropped_leaves_nothing", &format!("{} counts no memory", device.description));
+    if !counts_memory(&device, "a_tape_that_is_dropped_leaves_nothing") {
         return;
     }
+    let in_use = || device.burn().memory_pool_usage().unwrap().bytes_in_use;
     let mut backbone = BurnBackbone::new(model(bert(), Pooling::Mean, true), device.burn(), "test device").unwrap();
     let batch = batch(&[100; 8]);
     for again in [false, true] {
         backbone.set_gradient_checkpointing(again).unwrap();
         drop(backbone.embed(&batch).unwrap());
         device.burn().sync().unwrap();
-        let before = in_use().unwrap();
+        let before = in_use();
         let (embeddings, tape) = backbone.embed_tracked(&batch, Some(Dropout { seed: 1 })).unwrap();
-        let held = in_use().unwrap() - before;
+        let held = in_use() - before;
         drop(tape);
         device.burn().sync().unwrap();
-        let left = in_use().unwrap().saturating_sub(before);
+        let left = in_use().saturating_sub(before);
         eprintln!("{}: {held} bytes with the tape, {left} without", device.description);
         // One state of a layer is more than what remains of the ids and keys of kernels' calls.
         let one_state = 8 * 112 * WIDTH as u64 * 4;
@@ -395,11 +394,10 @@ fn memory_stays_over_two_hundred_steps() {
 #[ignore = "run by memory_stays_over_two_hundred_steps in a process of its own"]
 fn two_hundred_steps() {
     let device = test_device();
-    let in_use = || device.burn().memory_pool_usage().map(|usage| usage.bytes_in_use);
-    if in_use().is_none() {
-        skipped("memory_stays_over_two_hundred_steps", &format!("{} counts no memory", device.description));
+    if !counts_memory(&device, "memory_stays_over_two_hundred_steps") {
         return;
     }
+    let in_use = || device.burn().memory_pool_usage().unwrap().bytes_in_use;
     let mut backbone = BurnBackbone::new(model(bert(), Pooling::Mean, true), device.burn(), "test device").unwrap();
     let batch = batch(&[9, 16, 3, 12]);
     let mut state = TrainState::new(&TrainConfig::default(), backbone.parameters()).unwrap();
@@ -410,7 +408,7 @@ fn two_hundred_steps() {
         state.gradient_norm(&mut backbone).unwrap();
         state.update(&mut backbone, 1e-4, 1.0, number).unwrap();
         device.burn().sync().unwrap();
-        in_use().unwrap()
+        in_use()
     };
     let first = (1..=100).map(&mut after).max().unwrap();
     let most = (101..=200).map(&mut after).max().unwrap();

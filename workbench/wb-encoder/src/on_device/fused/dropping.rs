@@ -1,12 +1,12 @@
 //! Dropout by the hash of [`crate::dropout`]: a mask is drawn where it is used and kept nowhere.
 
-use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::backend::cubecl::dtype_to_storage_type;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
     Drops,
-    rows::{Units, empty, row_of_unit, rows_and_columns},
+    rows::{OverRows, Units, empty, row_of_unit},
 };
 use crate::dropout::{BITS, FACTORS, STEP};
 
@@ -38,8 +38,8 @@ fn drop_rows<F: Float>(
 ) {
     let row = row_of_unit(units) as u32;
     if row < rows_in_all {
-        let (of_head, in_head) = (row / rows_of_head, row % rows_of_head);
-        let (text, head) = (of_head / heads, of_head % heads);
+        let (head_of_all, in_head) = (row / rows_of_head, row % rows_of_head);
+        let (text, head) = (head_of_all / heads, head_of_all % heads);
         let texts = rows_in_all / (rows_of_head * heads);
         let mut add = u32::reinterpret(keys[text as usize]);
         let mut turn = u32::reinterpret(keys[(texts + text) as usize]);
@@ -64,20 +64,17 @@ fn drop_rows<F: Float>(
 
 pub(super) fn launch(x: CubeTensor, keys: CubeTensor, Drops { elements, limit, factor }: Drops) -> CubeTensor {
     let (x, keys) = (into_contiguous(x), into_contiguous(keys));
-    let (rows, columns) = rows_and_columns(&x.shape());
-    let output = empty(&x, x.shape(), x.dtype);
-    let (client, numbers) = (x.client.clone(), x.dtype);
-    let units = Units::of(&client);
-    let (count, dim) = units.cubes(&client, rows);
+    let (over, output) = (OverRows::of(&x), empty(&x, x.dtype));
+    let numbers = x.dtype;
     drop_rows::launch(
-        &client,
-        count,
-        dim,
+        &over.client,
+        over.count,
+        over.dim,
         x.into_tensor_arg(),
         keys.into_tensor_arg(),
         output.clone().into_tensor_arg(),
-        rows as u32,
-        columns as u32,
+        over.rows,
+        over.columns,
         elements.rows as u32,
         elements.heads.unwrap_or(1) as u32,
         elements.first,
@@ -85,7 +82,7 @@ pub(super) fn launch(x: CubeTensor, keys: CubeTensor, Drops { elements, limit, f
         limit,
         factor,
         elements.heads.is_some(),
-        units,
+        over.units,
         dtype_to_storage_type(numbers),
     );
     output

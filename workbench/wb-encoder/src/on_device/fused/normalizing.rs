@@ -1,13 +1,12 @@
 //! Normalization of rows of 32-bit floats: around their mean (Ba et al. 2016, arXiv 1607.06450) or around zero (Zhang and
 //! Sennrich 2019, arXiv 1910.07467).
 
-use burn::backend::TensorMetadata;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
 use super::{
     Norm,
-    rows::{Units, empty, row_of_unit, rows_and_columns, sum_of_row},
+    rows::{OverRows, Units, empty, row_of_unit, sum_of_row},
 };
 
 /// The mean of a row, or 0, and one over the root of the mean square around it.
@@ -120,49 +119,41 @@ fn gradient_of_rows(
 
 pub(super) fn launch(x: CubeTensor, scale: CubeTensor, shift: CubeTensor, norm: Norm) -> CubeTensor {
     let [x, scale, shift] = [x, scale, shift].map(into_contiguous);
-    let (rows, columns) = rows_and_columns(&x.shape());
-    let output = empty(&x, x.shape(), x.dtype);
-    let client = x.client.clone();
-    let units = Units::of(&client);
-    let (count, dim) = units.cubes(&client, rows);
+    let (over, output) = (OverRows::of(&x), empty(&x, x.dtype));
     normalize_rows::launch(
-        &client,
-        count,
-        dim,
+        &over.client,
+        over.count,
+        over.dim,
         x.into_tensor_arg(),
         scale.into_tensor_arg(),
         shift.into_tensor_arg(),
         output.clone().into_tensor_arg(),
-        rows as u32,
-        columns as u32,
+        over.rows,
+        over.columns,
         norm.epsilon,
         norm.centered,
         norm.shifted,
-        units,
+        over.units,
     );
     output
 }
 
 pub(super) fn launch_gradient(x: CubeTensor, scale: CubeTensor, gradient: CubeTensor, norm: Norm) -> CubeTensor {
     let [x, scale, gradient] = [x, scale, gradient].map(into_contiguous);
-    let (rows, columns) = rows_and_columns(&x.shape());
-    let output = empty(&x, x.shape(), x.dtype);
-    let client = x.client.clone();
-    let units = Units::of(&client);
-    let (count, dim) = units.cubes(&client, rows);
+    let (over, output) = (OverRows::of(&x), empty(&x, x.dtype));
     gradient_of_rows::launch(
-        &client,
-        count,
-        dim,
+        &over.client,
+        over.count,
+        over.dim,
         x.into_tensor_arg(),
         scale.into_tensor_arg(),
         gradient.into_tensor_arg(),
         output.clone().into_tensor_arg(),
-        rows as u32,
-        columns as u32,
+        over.rows,
+        over.columns,
         norm.epsilon,
         norm.centered,
-        units,
+        over.units,
     );
     output
 }

@@ -1,6 +1,6 @@
 //! Rows of a tensor, each read by a few units that stand side by side.
 
-use burn::tensor::{DType, Shape};
+use burn::{backend::TensorMetadata, tensor::DType};
 use burn_cubecl::{ops::numeric::empty_device_contiguous_dtype, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, client::Client, prelude::*};
 
@@ -20,12 +20,29 @@ impl Units {
             None => Self { lanes: 32, rows: 8 },
         }
     }
+}
 
-    /// The cubes for so many rows, and their units.
-    pub(super) fn cubes(self, client: &Client, rows: usize) -> (CubeCount, CubeDim) {
-        let dim = CubeDim::new_2d(self.lanes, self.rows);
-        let units = rows.div_ceil(self.rows as usize) * (self.lanes * self.rows) as usize;
-        (calculate_cube_count_elemwise(client, units, dim), dim)
+/// A launch of a kernel that goes over the rows of a tensor.
+pub(super) struct OverRows {
+    pub(super) client: Client,
+    pub(super) count: CubeCount,
+    pub(super) dim: CubeDim,
+    pub(super) units: Units,
+    pub(super) rows: u32,
+    pub(super) columns: u32,
+}
+
+impl OverRows {
+    /// A launch over the rows of the last dimension.
+    pub(super) fn of(x: &CubeTensor) -> Self {
+        let (shape, client) = (x.shape(), x.client.clone());
+        let columns = shape.as_slice().last().copied().unwrap_or(1);
+        let rows = shape.num_elements() / columns.max(1);
+        let units = Units::of(&client);
+        let dim = CubeDim::new_2d(units.lanes, units.rows);
+        let all = rows.div_ceil(units.rows as usize) * (units.lanes * units.rows) as usize;
+        let count = calculate_cube_count_elemwise(&client, all, dim);
+        Self { client, count, dim, units, rows: rows as u32, columns: columns as u32 }
     }
 }
 
@@ -67,13 +84,7 @@ fn of_row(shared: &mut Shared<[f32]>, own: f32, #[comptime] units: Units, #[comp
     all
 }
 
-/// A tensor of this shape that holds nothing yet.
-pub(super) fn empty(like: &CubeTensor, shape: Shape, numbers: DType) -> CubeTensor {
-    empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), shape, numbers)
-}
-
-/// Rows of a shape and the numbers in each.
-pub(super) fn rows_and_columns(shape: &Shape) -> (usize, usize) {
-    let columns = shape.as_slice().last().copied().unwrap_or(1);
-    (shape.num_elements() / columns.max(1), columns)
+/// A tensor of the same shape in numbers of this type, that holds nothing yet.
+pub(super) fn empty(like: &CubeTensor, numbers: DType) -> CubeTensor {
+    empty_device_contiguous_dtype(like.client.clone(), like.device.clone(), like.shape(), numbers)
 }

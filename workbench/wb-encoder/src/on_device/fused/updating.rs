@@ -1,6 +1,6 @@
 //! A step of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) for many weights at once.
 
-use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::backend::TensorMetadata;
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::{calculate_cube_count_elemwise, prelude::*};
 
@@ -11,27 +11,26 @@ use crate::resident::AdamwStep;
 const CHANGING: usize = 4;
 
 #[cube(launch)]
-fn update_each<F: Float>(
-    weights: &Tensor<F>,
-    first: &Tensor<F>,
-    second: &Tensor<F>,
-    gradient: &Tensor<F>,
-    changing: &Tensor<F>,
-    new_weights: &mut Tensor<F>,
-    new_first: &mut Tensor<F>,
-    new_second: &mut Tensor<F>,
+fn update_each(
+    weights: &Tensor<f32>,
+    first: &Tensor<f32>,
+    second: &Tensor<f32>,
+    gradient: &Tensor<f32>,
+    changing: &Tensor<f32>,
+    new_weights: &mut Tensor<f32>,
+    new_first: &mut Tensor<f32>,
+    new_second: &mut Tensor<f32>,
     follow1: f32,
     beta2: f32,
     follow2: f32,
     eps: f32,
-    #[define(F)] _numbers: ElemType,
 ) {
     let at = ABSOLUTE_POS;
     if at < weights.shape(0) {
         let g = gradient[at] * changing[1];
-        let m = first[at] + (g - first[at]) * F::cast_from(follow1);
-        let v = second[at] * F::cast_from(beta2) + g * g * F::cast_from(follow2);
-        let divisor = v.sqrt() * changing[2] + F::cast_from(eps);
+        let m = first[at] + (g - first[at]) * follow1;
+        let v = second[at] * beta2 + g * g * follow2;
+        let divisor = v.sqrt() * changing[2] + eps;
         new_weights[at] = weights[at] * changing[0] - m * changing[3] / divisor;
         new_first[at] = m;
         new_second[at] = v;
@@ -46,9 +45,9 @@ pub(super) fn launch(
     let [weights, first, second, gradient] = tensors.map(into_contiguous);
     let changing = into_contiguous(changing);
     debug_assert_eq!(changing.shape().num_elements(), CHANGING);
-    let new = [&weights, &first, &second].map(|old| empty(old, old.shape(), old.dtype));
+    let new = [&weights, &first, &second].map(|old| empty(old, old.dtype));
     let [new_weights, new_first, new_second] = new.clone();
-    let (client, numbers, each) = (weights.client.clone(), weights.dtype, weights.shape().num_elements());
+    let (client, each) = (weights.client.clone(), weights.shape().num_elements());
     let dim = CubeDim::new_1d(256);
     update_each::launch(
         &client,
@@ -66,7 +65,6 @@ pub(super) fn launch(
         beta2,
         follow2,
         eps,
-        dtype_to_storage_type(numbers),
     );
     new
 }

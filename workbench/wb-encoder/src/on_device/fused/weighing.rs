@@ -7,7 +7,7 @@ use burn::{
 use burn_cubecl::{kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::prelude::*;
 
-use super::rows::{Units, empty, greatest_of_row, row_of_unit, rows_and_columns, sum_of_row};
+use super::rows::{OverRows, Units, empty, greatest_of_row, row_of_unit, sum_of_row};
 
 /// From a number to the next in a dimension; none where it has one number for all places.
 #[cube]
@@ -107,26 +107,22 @@ fn gradient_of_rows<P: Float, G: Float, S: Float>(
 pub(super) fn launch(scores: CubeTensor, bias: CubeTensor, factor: f32, numbers: DType) -> CubeTensor {
     let scores = into_contiguous(scores);
     let shape = scores.shape();
-    let (rows, keys) = rows_and_columns(&shape);
     let (heads, queries) = (shape.as_slice()[1], shape.as_slice()[2]);
-    let output = empty(&scores, shape, numbers);
-    let client = scores.client.clone();
+    let (over, output) = (OverRows::of(&scores), empty(&scores, numbers));
     let types = [scores.dtype, numbers].map(dtype_to_storage_type);
-    let units = Units::of(&client);
-    let (count, dim) = units.cubes(&client, rows);
     weigh_rows::launch(
-        &client,
-        count,
-        dim,
+        &over.client,
+        over.count,
+        over.dim,
         scores.into_tensor_arg(),
         bias.into_tensor_arg(),
         output.clone().into_tensor_arg(),
-        rows as u32,
-        keys as u32,
+        over.rows,
+        over.columns,
         heads as u32,
         queries as u32,
         factor,
-        units,
+        over.units,
         types,
     );
     output
@@ -139,23 +135,19 @@ pub(super) fn launch_gradient(
     numbers: DType,
 ) -> CubeTensor {
     let [probabilities, gradient] = [probabilities, gradient].map(into_contiguous);
-    let (rows, keys) = rows_and_columns(&probabilities.shape());
-    let output = empty(&probabilities, probabilities.shape(), numbers);
-    let client = probabilities.client.clone();
+    let (over, output) = (OverRows::of(&probabilities), empty(&probabilities, numbers));
     let types = [probabilities.dtype, gradient.dtype, numbers].map(dtype_to_storage_type);
-    let units = Units::of(&client);
-    let (count, dim) = units.cubes(&client, rows);
     gradient_of_rows::launch(
-        &client,
-        count,
-        dim,
+        &over.client,
+        over.count,
+        over.dim,
         probabilities.into_tensor_arg(),
         gradient.into_tensor_arg(),
         output.clone().into_tensor_arg(),
-        rows as u32,
-        keys as u32,
+        over.rows,
+        over.columns,
         factor,
-        units,
+        over.units,
         types,
     );
     output
