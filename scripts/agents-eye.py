@@ -19,7 +19,7 @@ Where a question's gold is a file, its lines are all lines of that file.
   the definitions, then those whose words are the rarest together, tests and prose after all others.
 - semble: `search` with whole chunks, 5 results a call, without a model; every call asks for 5 more, and what was there
   before is not counted again.
-- `wb search`: the tool's pages of 2,000 tokens and 10 answers, as the MCP server makes them: whole units while they
+- `wb search`: the tool's pages of 2,000 tokens and 5 answers, as the MCP server makes them: whole units while they
   fit, then the lines that define them. The next page begins behind the answers that came whole, from the first. It is
   asked once, with many answers, and paged here.
 - `wb search` and graph: a page; then `wb related` for the best three answers not asked about yet, and the three places
@@ -44,7 +44,7 @@ import numpy as np
 
 MOST_TOKENS, MOST_CALLS = 50_000, 30
 CHARS = 4
-PAGE_CHARS, PAGE_ANSWERS = 2_000 * CHARS, 10
+PAGE_CHARS, PAGE_ANSWERS = 2_000 * CHARS, 5
 ENOUGH = 10
 ANSWERS = 400
 RESAMPLES, SEED = 10_000, 17

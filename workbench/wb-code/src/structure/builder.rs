@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use compact_str::CompactString;
 use tree_sitter::Node;
 
 use super::file::{
@@ -87,7 +88,19 @@ impl<'s> StructureBuilder<'s> {
         let name = name.to_owned();
         let (span, line) = (span(node), line(node));
         let (heirs, block) = (Heirs::default(), None);
-        let binding = Binding { name, kind, space, span, line, value, declared, of_instance, heirs, is_alias, block };
+        let binding = Binding {
+            name: name.into(),
+            kind,
+            space,
+            span,
+            line,
+            value,
+            declared,
+            of_instance,
+            heirs,
+            is_alias,
+            block,
+        };
         self.structure.bindings.push(binding);
         BindingId(self.structure.bindings.len() as u32 - 1)
     }
@@ -108,7 +121,7 @@ impl<'s> StructureBuilder<'s> {
 
     /// A binding found in a further scope.
     pub fn export(&mut self, scope: ScopeId, name: &str, binding: BindingId) {
-        self.structure.scopes[scope.0 as usize].names.push((name.to_owned(), binding));
+        self.structure.scopes[scope.0 as usize].names.push((name.into(), binding));
     }
 
     pub fn include(&mut self, scope: ScopeId, value: ValueId) {
@@ -122,7 +135,7 @@ impl<'s> StructureBuilder<'s> {
     /// A name that is used.
     pub fn name(&mut self, node: Node<'_>, scope: ScopeId, space: NameSpace) -> ValueId {
         let name = self.text(node).to_owned();
-        let value = self.value(Value::Name { name, scope, space, at: node.start_byte() as u32 });
+        let value = self.value(Value::Name { name: name.into(), scope, space, at: node.start_byte() as u32 });
         self.refer(node, scope, value);
         value
     }
@@ -130,7 +143,7 @@ impl<'s> StructureBuilder<'s> {
     /// A member whose name is used.
     pub fn member(&mut self, of: ValueId, node: Node<'_>, scope: ScopeId, space: NameSpace) -> ValueId {
         let name = self.text(node).to_owned();
-        let value = self.value(Value::Member { of, name, space });
+        let value = self.value(Value::Member { of, name: name.into(), space });
         self.refer(node, scope, value);
         value
     }
@@ -160,7 +173,7 @@ impl<'s> StructureBuilder<'s> {
         scope: ScopeId,
         callee: ValueId,
         arguments: Vec<Argument>,
-        named: Vec<(String, ValueId)>,
+        named: Vec<(CompactString, ValueId)>,
         creates: bool,
     ) -> ValueId {
         let value = self.value(Value::Call { callee, arguments, named, creates });

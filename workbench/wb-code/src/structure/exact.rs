@@ -116,7 +116,7 @@ impl ExactNames {
 /// A binding that no scope has.
 fn lone_binding(name: &str, kind: BindingKind, span: Range<u32>, line: u32) -> Binding {
     Binding {
-        name: name.to_owned(),
+        name: name.into(),
         kind,
         space: NameSpace::ANY,
         span,

@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use compact_str::CompactString;
+
 use super::{
     file::{BindingId, FileStructure, Value},
     modules::is_own_module,
@@ -71,9 +73,9 @@ pub struct StructureHead {
     /// The package that it says it is part of.
     pub package: Option<String>,
     /// Names that every file knows.
-    pub globals: Vec<(String, BindingId)>,
+    pub globals: Vec<(CompactString, BindingId)>,
     /// Files that it says are its modules, as it names them.
-    pub modules: Vec<String>,
+    pub modules: Vec<CompactString>,
     /// Names of the classes that it extends; an empty one where it extends every class that fits.
     pub extended: Vec<String>,
 }
@@ -82,12 +84,12 @@ impl StructureHead {
     /// Head of a structure that is there.
     pub fn of(structure: &FileStructure) -> Self {
         let names = |scope| structure.scope(scope).names.iter().cloned();
-        let mut globals: Vec<(String, BindingId)> = structure.globals.into_iter().flat_map(names).collect();
+        let mut globals: Vec<(CompactString, BindingId)> = structure.globals.into_iter().flat_map(names).collect();
         // `declare module "m"` may stand in a file that is a module itself.
         let quoted = structure.scopes.first().into_iter().flat_map(|scope| &scope.names);
         let quoted = quoted.filter(|(name, _)| name.starts_with(['"', '\'']));
-        globals.extend(quoted.map(|(name, binding)| (name.trim_matches(['"', '\'']).to_owned(), *binding)));
-        let mut modules: Vec<String> = Vec::new();
+        globals.extend(quoted.map(|(name, binding)| (name.trim_matches(['"', '\'']).into(), *binding)));
+        let mut modules: Vec<CompactString> = Vec::new();
         for value in &structure.values {
             match value {
                 Value::Import { module, .. } if is_own_module(module) => modules.push(module.clone()),

@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use compact_str::CompactString;
+
 use super::{
     exact::ExactNames,
     file::{BindingId, FileStructure},
@@ -53,7 +55,7 @@ pub struct Project {
     by_path: HashMap<String, usize>,
     modules: Modules,
     /// Names that every file knows.
-    globals: HashMap<String, Vec<(usize, BindingId)>>,
+    globals: HashMap<CompactString, Vec<(usize, BindingId)>>,
     /// Names whose meaning is known for sure.
     exact: Arc<ExactNames>,
     tables: ProjectTables,
@@ -90,7 +92,7 @@ impl Project {
         let own = files.len();
         files.extend(standard::declarations(&files));
         let modules = Modules::new(&files, &by_path, settings);
-        let mut globals: HashMap<String, Vec<(usize, BindingId)>> = HashMap::new();
+        let mut globals: HashMap<CompactString, Vec<(usize, BindingId)>> = HashMap::new();
         for (at, file) in files.iter().enumerate() {
             for (name, binding) in &file.head.globals {
                 globals.entry(name.clone()).or_default().push((at, *binding));

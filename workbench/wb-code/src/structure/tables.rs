@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
+use compact_str::CompactString;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -28,7 +29,7 @@ pub(super) struct ProjectTables {
     files: Vec<OnceLock<FileTables>>,
     packages: Vec<OnceLock<PackageTables>>,
     /// Files of Rust by the names of the classes that they extend.
-    extending: OnceLock<HashMap<String, Vec<usize>>>,
+    extending: OnceLock<HashMap<CompactString, Vec<usize>>>,
 }
 
 impl ProjectTables {
@@ -52,11 +53,11 @@ impl ProjectTables {
     /// Files of Rust, where a type may be extended in any file that sees it, with extensions of classes of a name.
     pub fn extending(&self, project: &Project, name: &str) -> &[usize] {
         let by_name = self.extending.get_or_init(|| {
-            let mut files: HashMap<String, Vec<usize>> = HashMap::new();
+            let mut files: HashMap<CompactString, Vec<usize>> = HashMap::new();
             let all = project.with_standard().iter().enumerate();
             for (at, file) in all.filter(|(_, file)| file.language == Language::Rust) {
                 for name in &file.head.extended {
-                    files.entry(name.clone()).or_default().push(at);
+                    files.entry(name.clone().into()).or_default().push(at);
                 }
             }
             files
@@ -71,24 +72,24 @@ pub(super) struct FileTables {
     /// Owners of parameters: the function, the position.
     pub parameters: FxHashMap<BindingId, (ValueId, Owned)>,
     /// Writes of fields by their names; those whose key is a value are under the empty name.
-    pub writes: HashMap<String, Vec<usize>>,
+    pub writes: HashMap<CompactString, Vec<usize>>,
     /// Bindings of scopes with many names.
-    pub names: FxHashMap<ScopeId, HashMap<String, Vec<BindingId>>>,
+    pub names: FxHashMap<ScopeId, HashMap<CompactString, Vec<BindingId>>>,
     /// Names of classes.
-    pub classes: FxHashMap<ValueId, String>,
+    pub classes: FxHashMap<ValueId, CompactString>,
     /// Extensions by the names of what they extend.
-    pub extensions: HashMap<String, Vec<usize>>,
+    pub extensions: HashMap<CompactString, Vec<usize>>,
 }
 
 /// Tables that the solver looks up in the files of a package again and again.
 #[derive(Debug, Default)]
 pub(super) struct PackageTables {
     /// Files that show a name.
-    pub names: HashMap<String, Vec<usize>>,
+    pub names: HashMap<CompactString, Vec<usize>>,
     /// Files that show what they include.
     pub including: Vec<usize>,
     /// Extensions with a member of a name: file and position.
-    pub extensions: HashMap<String, Vec<(usize, usize)>>,
+    pub extensions: HashMap<CompactString, Vec<(usize, usize)>>,
 }
 
 fn parameters(structure: &FileStructure) -> FxHashMap<BindingId, (ValueId, Owned)> {
@@ -109,10 +110,10 @@ fn parameters(structure: &FileStructure) -> FxHashMap<BindingId, (ValueId, Owned
     owners
 }
 
-fn names(structure: &FileStructure) -> FxHashMap<ScopeId, HashMap<String, Vec<BindingId>>> {
+fn names(structure: &FileStructure) -> FxHashMap<ScopeId, HashMap<CompactString, Vec<BindingId>>> {
     let mut scopes = FxHashMap::default();
     for (scope, at) in structure.scopes.iter().zip(0..).filter(|(scope, _)| scope.names.len() >= LARGE) {
-        let mut by_name: HashMap<String, Vec<BindingId>> = HashMap::new();
+        let mut by_name: HashMap<CompactString, Vec<BindingId>> = HashMap::new();
         for (name, binding) in &scope.names {
             by_name.entry(name.clone()).or_default().push(*binding);
         }
@@ -134,16 +135,16 @@ impl FileTables {
     }
 }
 
-fn classes(structure: &FileStructure) -> FxHashMap<ValueId, String> {
+fn classes(structure: &FileStructure) -> FxHashMap<ValueId, CompactString> {
     let classes = structure.bindings.iter().filter(|binding| binding.kind == BindingKind::Class);
     classes.filter_map(|binding| Some((binding.value?, binding.name.clone()))).collect()
 }
 
-fn extensions(structure: &FileStructure) -> HashMap<String, Vec<usize>> {
-    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+fn extensions(structure: &FileStructure) -> HashMap<CompactString, Vec<usize>> {
+    let mut by_name: HashMap<CompactString, Vec<usize>> = HashMap::new();
     for (at, extension) in structure.extensions.iter().enumerate() {
         for name in structure.extended(extension) {
-            by_name.entry(name).or_default().push(at);
+            by_name.entry(name.into()).or_default().push(at);
         }
     }
     by_name
@@ -172,12 +173,12 @@ impl PackageTables {
     }
 }
 
-fn writes(structure: &FileStructure) -> HashMap<String, Vec<usize>> {
-    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+fn writes(structure: &FileStructure) -> HashMap<CompactString, Vec<usize>> {
+    let mut by_name: HashMap<CompactString, Vec<usize>> = HashMap::new();
     for (at, write) in structure.writes.iter().enumerate() {
         let name = match &write.key {
             FieldKey::Name(name) => name.clone(),
-            _ => String::new(),
+            _ => CompactString::default(),
         };
         by_name.entry(name).or_default().push(at);
     }

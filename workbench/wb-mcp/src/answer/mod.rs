@@ -16,8 +16,8 @@ pub(crate) const TOKENS: u32 = 2_000;
 pub(crate) const BUDGETS: [u32; 2] = [300, 20_000];
 /// Bytes in which changed files are named; the others are counted.
 const NAMED: usize = 200;
-/// Bytes of a remark.
-const REMARK: usize = 240;
+/// Bytes of a remark, and of what a model says of a place.
+pub(crate) const REMARK: usize = 240;
 /// Bytes of what is known once the answers are: what was left out, and where the next ones begin.
 const AFTERWARDS: usize = 100;
 
@@ -46,6 +46,9 @@ pub(crate) struct FoundPlace {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub part: Option<Extent>,
+    /// A model's words on it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
     /// Lines of the file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -159,6 +162,11 @@ fn fitting(mut place: FoundPlace, left: usize) -> Option<(usize, FoundPlace)> {
     }
     place.text.clear();
     place.part = None;
+    let told = takes(&place);
+    if told <= left {
+        return Some((told, place));
+    }
+    place.summary.clear();
     let bare = takes(&place);
     (bare <= left).then_some((bare, place))
 }

@@ -15,7 +15,7 @@ use wb_search::{
 
 use super::{MOST_CHARS, in_range, known_path, of_length};
 use crate::{
-    answer::{AnswerPage, FoundPlace, ToolAnswer, at},
+    answer::{AnswerPage, FoundPlace, REMARK, ToolAnswer, at, short},
     live::{LiveProject, Wanted},
 };
 
@@ -25,7 +25,7 @@ is words, a name, or a whole error message or stack trace (several lines). `patt
 alone, it lists all such lines.";
 
 /// Answers, where nothing is said, and most.
-const ANSWERS: [u32; 2] = [10, 100];
+const ANSWERS: [u32; 2] = [5, 100];
 /// Names of a unit that are told.
 const NAMES: usize = 8;
 
@@ -45,7 +45,7 @@ pub(crate) struct SearchCall {
     languages: Vec<String>,
     /// The file that is open.
     current_file: String,
-    /// Answers at most.
+    /// Answers at most (5).
     n: Option<u32>,
 }
 
@@ -114,13 +114,14 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
 
 /// A unit as a place.
 fn place(index: &CodeIndex, unit: AnsweredUnit) -> FoundPlace {
-    let AnsweredUnit { found, extent, matched, text, .. } = unit;
+    let AnsweredUnit { found, extent, matched, said, text, .. } = unit;
     let head = index.units().get(found.unit).map(|unit| (unit.head + 1).saturating_sub(found.lines[0]) as usize);
     FoundPlace {
         at: at(&found.path, found.lines),
         name: found.names.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
         lines: matched,
         part: (extent != Extent::Whole).then_some(extent),
+        summary: short(said.lines().next().unwrap_or_default(), REMARK),
         text,
         head,
         ..FoundPlace::default()

@@ -1,6 +1,7 @@
 //! Answers of `search`.
 
 use serde_json::{Value, json};
+use wb_core::records::annotation::AnnotationsByText;
 
 use crate::{Made, StreamClient, VERSIONS, places};
 
@@ -24,6 +25,27 @@ fn questions_names_patterns_and_errors_find_their_places() {
         let answer = client.answer("search", arguments.clone());
         assert_eq!(places(&answer).first(), Some(&first), "{arguments}: {answer}");
     }
+    client.end();
+}
+
+#[test]
+fn a_model_s_words_on_a_function_come_with_it() {
+    let made = Made::usual();
+    let code = "pub fn parse(path: &Path) -> Config {\n    todo!()\n}";
+    let annotation =
+        json!({"summary": "Understands\u{202e} settings.", "keywords": ["toml"], "queries": ["which keys"]});
+    let record = json!({"id": "x", "text": AnnotationsByText::key(code), "annotation": annotation});
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("annotations.jsonl");
+    std::fs::write(&file, format!("{record}\n")).unwrap();
+    let mut place = made.place();
+    place.annotations = Some(Some(file));
+    place.bring_up(false, &mut |_| {}).unwrap();
+    let mut client = StreamClient::of(made.live(), VERSIONS[1]);
+    let answer = client.answer("search", json!({"question": "understands settings"}));
+    assert_eq!(answer["answers"][0]["summary"], "Understands\u{fffd} settings.", "{answer}");
+    let other = client.answer("search", json!({"question": "Server.listen"}));
+    assert_eq!(other["answers"][0].get("summary"), None);
     client.end();
 }
 

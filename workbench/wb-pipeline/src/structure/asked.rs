@@ -1,6 +1,6 @@
 //! Answers of a project's graph, told on a terminal or as JSON.
 
-use std::{fmt::Write, path::Path};
+use std::{fmt::Write, mem::ManuallyDrop, path::Path};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -53,10 +53,14 @@ pub enum AnswerForm {
     Json,
 }
 
-/// Opens the graph of a project, which is indexed where it was not.
-pub(super) fn open(place: &IndexPlace, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<ProjectGraph> {
+/// Opens the graph of a project, which is indexed where it was not. It is asked once and left to the end of the process: to
+/// take it apart lasts longer than the answer.
+pub(super) fn open(
+    place: &IndexPlace,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<ManuallyDrop<ProjectGraph>> {
     let index = place.open(progress)?;
-    open_with(place, index, progress)
+    Ok(ManuallyDrop::new(open_with(place, index, progress)?))
 }
 
 /// Opens the graph of a project with its index.
@@ -214,7 +218,10 @@ pub(super) fn tell<T: Serialize>(
         return Ok(answer.total > 0);
     }
     // Paths and names are others' texts, too.
-    answer.answers.iter().for_each(|one| output::line(clean(&line(one))));
+    let lines: Vec<String> = answer.answers.iter().map(|one| clean(&line(one))).collect();
+    if !lines.is_empty() {
+        output::line(lines.join("\n"));
+    }
     if let Some(empty) = &answer.empty {
         output::line(format!("nothing found: {}", clean(empty)));
     }

@@ -54,7 +54,7 @@ impl FileNames {
         let symbols = FileSymbols::of(structure);
         let defines = |kind| matches!(kind, BindingKind::Function | BindingKind::Class | BindingKind::Variable);
         let defined = symbols.all().map(|id| structure.binding(id)).filter(|binding| defines(binding.kind));
-        let defined = defined.map(|binding| binding.name.clone());
+        let defined = defined.map(|binding| binding.name.to_string());
         let mut used = BTreeMap::new();
         for reference in &structure.references {
             if let Some(name) = structure.name(reference.value) {

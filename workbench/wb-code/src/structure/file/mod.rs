@@ -7,6 +7,7 @@ mod values;
 
 use std::ops::Range;
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 pub use values::{
@@ -72,7 +73,7 @@ pub struct Scope {
     /// The function or the class whose scope this is.
     pub owner: Option<ValueId>,
     /// Bindings that are found here, by their names.
-    pub names: Vec<(String, BindingId)>,
+    pub names: Vec<(CompactString, BindingId)>,
     /// Values all of whose members are found here: `from m import *`.
     pub includes: Vec<ValueId>,
 }
@@ -117,7 +118,7 @@ pub enum Heirs {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Binding {
     /// Name.
-    pub name: String,
+    pub name: CompactString,
     /// Kind.
     pub kind: BindingKind,
     /// Kinds of names that it is found by.

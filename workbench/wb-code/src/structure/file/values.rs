@@ -1,5 +1,6 @@
 //! Values: expressions, functions, classes and types, as far as they matter to what names mean.
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use super::{BindingId, NameSpace, ScopeId, ValueId};
@@ -120,7 +121,7 @@ pub struct ClassValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FieldKey {
     /// A name in the source.
-    Name(String),
+    Name(CompactString),
     /// Every element, where they have no names.
     Any,
     /// A value; what it is when it runs is the key.
@@ -144,7 +145,7 @@ pub enum Value {
     /// A name, looked up from a scope.
     Name {
         /// Name.
-        name: String,
+        name: CompactString,
         /// Scope from which it is looked up, outwards.
         scope: ScopeId,
         /// Kinds of names that are meant.
@@ -157,7 +158,7 @@ pub enum Value {
         /// Object.
         of: ValueId,
         /// Name.
-        name: String,
+        name: CompactString,
         /// Kinds of names that are meant.
         space: NameSpace,
     },
@@ -173,7 +174,7 @@ pub enum Value {
     /// A constant.
     Constant {
         /// Text, as it is written.
-        text: String,
+        text: CompactString,
         /// The builtin type, where methods of it may be called.
         type_name: BuiltinType,
     },
@@ -184,7 +185,7 @@ pub enum Value {
         /// Arguments by their places.
         arguments: Vec<Argument>,
         /// Arguments by their names.
-        named: Vec<(String, ValueId)>,
+        named: Vec<(CompactString, ValueId)>,
         /// True for `new`.
         creates: bool,
     },
@@ -220,9 +221,9 @@ pub enum Value {
     /// A module.
     Import {
         /// Name by which the language imports it.
-        module: String,
+        module: CompactString,
         /// The whole path that the import names.
-        path: String,
+        path: CompactString,
         /// The name that it is bound to, where it is that of the module itself.
         binding: Option<BindingId>,
     },

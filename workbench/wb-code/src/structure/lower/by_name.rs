@@ -55,7 +55,7 @@ pub(super) fn lower(builder: &mut StructureBuilder<'_>, root: Node<'_>, language
         }
         let scope = innermost(&scopes, line);
         let value = builder.value(Value::Name {
-            name: text.to_owned(),
+            name: text.into(),
             scope: ScopeId(0),
             space: NameSpace::ANY,
             at: leaf.start_byte() as u32,

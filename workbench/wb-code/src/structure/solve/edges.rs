@@ -103,7 +103,7 @@ impl Solver<'_> {
         let defines = |kind| matches!(kind, BindingKind::Function | BindingKind::Class);
         let named = structure.bindings.iter().find(|binding| defines(binding.kind) && is_owner(binding.value));
         if let Some(binding) = named {
-            return binding.name.clone();
+            return binding.name.to_string();
         }
         // Functions without a name are numbered within the scope around them.
         let scope_of = |value: ValueId| match structure.value(value) {

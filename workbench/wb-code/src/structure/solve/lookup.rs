@@ -50,7 +50,9 @@ impl Solver<'_> {
                     (ScopeKind::Class, language) if language != Language::Python => Vec::new(),
                     _ => self.in_scope(context, file, at, name, space),
                 };
-                if let (ScopeKind::Class, true, Some(owner)) = (scope.kind, found.is_empty(), scope.owner) {
+                // The body of a class of Python does not see what its bases have.
+                let is_inherited = language != Language::Python && scope.kind == ScopeKind::Class && found.is_empty();
+                if let (true, Some(owner)) = (is_inherited, scope.owner) {
                     for class in self.things(context, file, owner) {
                         let instance = self.thing(Thing::Instance { class, made: None });
                         found.extend(self.members(file, instance, name, space));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Context, Found, MOST, Question, Solver, Thing, ThingId, lookup::obscured};
+use super::{Context, Found, MOST, Question, Solver, Thing, ThingId, lookup::obscured, records::FieldAccess};
 use crate::{
     Language,
     structure::file::{Extension, FieldKey, NameSpace, RecordValue, ScopeId, Value, ValueId},
@@ -105,11 +105,16 @@ impl Solver<'_> {
                 self.in_lineage(asking, (class, 1), (instance, None), name, space)
             }
             Thing::Package(package) => self.in_package(asking, package, object, name, space),
-            Thing::Unknown { file, context, .. } => self.written(asking, file, object, context, Some(name)),
+            Thing::Unknown { file, context, .. } => {
+                self.written(asking, file, object, context, Some(name), FieldAccess::Member)
+            }
             Thing::Site { file, value, context } => match self.structure(file).value(value) {
                 Value::Class(_) => {
                     let found = self.in_lineage(asking, (object, 0), (object, None), name, space);
                     if found.is_empty() { self.in_blankets(asking, object, object, name, space) } else { found }
+                }
+                Value::Record(_) if self.project.at(file).language == Language::Python => {
+                    self.written(asking, file, object, context, Some(name), FieldAccess::Member)
                 }
                 Value::Record(record) => {
                     let mut found = self.in_record(asking, (file, record, context), object, Some(name));
@@ -122,7 +127,7 @@ impl Solver<'_> {
                     let things = self.things(context, file, *of);
                     things.into_iter().flat_map(|inner| self.members(asking, inner, name, space)).collect()
                 }
-                _ => self.written(asking, file, object, context, Some(name)),
+                _ => self.written(asking, file, object, context, Some(name), FieldAccess::Member),
             },
             Thing::Bound { .. } | Thing::Outside { .. } | Thing::Many(_) | Thing::Later(_) => Vec::new(),
         }
@@ -218,8 +223,8 @@ impl Solver<'_> {
                 if found.is_empty() || self.project.at(file).language == Language::Python {
                     let instance = self.thing(Thing::Instance { class, made: None });
                     let inner = self.within_constructor(class, object, made).unwrap_or(context);
-                    found.extend(self.written(asking, file, instance, inner, Some(name)));
-                    found.extend(self.written(asking, file, class, context, Some(name)));
+                    found.extend(self.written(asking, file, instance, inner, Some(name), FieldAccess::Member));
+                    found.extend(self.written(asking, file, class, context, Some(name), FieldAccess::Member));
                 }
             }
             Value::Record(record) => return self.in_record(asking, (file, record, context), object, Some(name)),
@@ -227,7 +232,7 @@ impl Solver<'_> {
             Value::Function(_) => {
                 let instance = self.thing(Thing::Instance { class, made: None });
                 let inner = self.push((file, value), context, made, Some(object));
-                found.extend(self.written(asking, file, instance, inner, Some(name)));
+                found.extend(self.written(asking, file, instance, inner, Some(name), FieldAccess::Member));
                 found.iter_mut().for_each(|found| found.receiver = Some(object));
             }
             _ => {}
@@ -314,7 +319,7 @@ impl Solver<'_> {
             let exported = self.structure(file).exported();
             found.extend(self.in_scope(0, file, exported, name, space));
             if found.is_empty() {
-                found.extend(self.written(asking, file, object, 0, Some(name)));
+                found.extend(self.written(asking, file, object, 0, Some(name), FieldAccess::Member));
             }
             // Macros that a crate of Rust exports are members of its root.
             if found.is_empty() && self.project.own_package(file) == Some(package) {

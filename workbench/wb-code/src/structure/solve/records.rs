@@ -1,10 +1,19 @@
 //! Elements and fields: those that are written out with a record, and those that are written into a thing later.
 
+use compact_str::CompactString;
+
 use super::{Context, Found, Question, Solver, Thing, ThingId};
 use crate::{
     Language,
     structure::file::{FieldKey, NameSpace, RecordValue, Value, ValueId},
 };
+
+/// Access to a field of a thing, by a name or by a key. Python keeps them apart: `o.a` is not `o["a"]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldAccess {
+    Member,
+    Item,
+}
 
 impl Solver<'_> {
     /// Places of the element with a key; of all elements where there is no key.
@@ -19,15 +28,36 @@ impl Solver<'_> {
             Some((file, _, context, Value::Record(record))) => {
                 self.in_record(asking, (file, record, context), object, key)
             }
-            Some((file, _, context, _)) => self.written(asking, file, object, context, key),
+            Some((file, _, context, _)) => self.written(asking, file, object, context, key, FieldAccess::Item),
             None => match self.thing_at(object) {
-                Thing::Unknown { file, context, .. } => self.written(asking, file, object, context, key),
+                Thing::Unknown { file, context, .. } => {
+                    self.written(asking, file, object, context, key, FieldAccess::Item)
+                }
+                Thing::Instance { class, .. } if self.keeps_apart(class) => {
+                    key.map_or(Vec::new(), |key| self.items_of_instance(asking, class, key))
+                }
                 Thing::Instance { .. } => {
                     key.map_or(Vec::new(), |key| self.members(asking, object, key, NameSpace::ANY))
                 }
                 _ => Vec::new(),
             },
         }
+    }
+
+    /// True for a thing whose language keeps names and keys apart.
+    fn keeps_apart(&self, thing: ThingId) -> bool {
+        self.value_of(thing).is_some_and(|(file, ..)| self.project.at(file).language == Language::Python)
+    }
+
+    /// Elements that are written into instances of a class, and of its bases.
+    fn items_of_instance(&mut self, asking: usize, class: ThingId, key: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        for class in self.lineage(class) {
+            let Some((file, _, context, _)) = self.value_of(class) else { continue };
+            let instance = self.thing(Thing::Instance { class, made: None });
+            found.extend(self.written(asking, file, instance, context, Some(key), FieldAccess::Item));
+        }
+        found
     }
 
     /// Elements of something that is gone through.
@@ -98,7 +128,7 @@ impl Solver<'_> {
             }
         }
         let language = self.project.at(file).language;
-        let written = self.written(asking, file, object, context, key);
+        let written = self.written(asking, file, object, context, key, FieldAccess::Item);
         // What is written later is what is there, where the order of calls is asked for.
         if !written.is_empty() && self.with_callers && language == Language::Python && key.is_some() {
             found.clear();
@@ -123,15 +153,26 @@ impl Solver<'_> {
         object: ThingId,
         context: Context,
         key: Option<&str>,
+        access: FieldAccess,
     ) -> Vec<Found> {
         let mut found = Vec::new();
         let files = if asking == home { vec![home] } else { vec![home, asking] };
         for file in files {
             let tables = self.tables(file);
             let by_name = &tables.writes;
+            let is_apart = self.project.at(file).language == Language::Python;
+            // Those with a name of their own, and those with a key.
+            let [by_member, by_item] = [FieldAccess::Member, FieldAccess::Item].map(|one| !is_apart || one == access);
             let named: Vec<usize> = match key {
-                Some(key) => [key, ""].iter().filter_map(|name| by_name.get(*name)).flatten().copied().collect(),
-                None => (0..self.structure(file).writes.len()).collect(),
+                Some(key) => {
+                    let names = [(key, by_member), ("", by_item)].into_iter().filter(|(_, is_asked)| *is_asked);
+                    names.filter_map(|(name, _)| by_name.get(name)).flatten().copied().collect()
+                }
+                None => {
+                    let writes = self.structure(file).writes.iter().zip(0..);
+                    let is_asked = |key: &FieldKey| if matches!(key, FieldKey::Name(_)) { by_member } else { by_item };
+                    writes.filter(|(write, _)| is_asked(&write.key)).map(|(_, at)| at).collect()
+                }
             };
             for at in named {
                 let write = &self.structure(file).writes[at];
@@ -173,7 +214,7 @@ impl Solver<'_> {
     }
 
     /// Constants that a value may be, as they are written.
-    pub(super) fn constants(&mut self, context: Context, file: usize, value: ValueId) -> Vec<String> {
+    pub(super) fn constants(&mut self, context: Context, file: usize, value: ValueId) -> Vec<CompactString> {
         let things = self.get(Question::Value(context, file, value));
         let constant = |thing: ThingId| match self.value_of(thing) {
             Some((_, _, _, Value::Constant { text, .. })) => Some(text.clone()),

@@ -1,5 +1,7 @@
 //! The things that values and bindings may be.
 
+use compact_str::CompactString;
+
 use super::{Context, Found, Owned, Question, Solver, Thing, ThingId};
 use crate::{
     Language,
@@ -91,7 +93,7 @@ impl Solver<'_> {
                 }
                 None => {
                     let depth = module.split('.').count();
-                    let path = path.clone();
+                    let path = path.to_string();
                     vec![self.thing(Thing::Outside { file, binding: *binding, path, depth })]
                 }
             },
@@ -346,7 +348,7 @@ impl Solver<'_> {
         place: usize,
         shift: usize,
     ) -> Option<Vec<ThingId>> {
-        let (arguments, named): (Vec<Argument>, &[(String, ValueId)]) = match self.structure(file).value(call) {
+        let (arguments, named): (Vec<Argument>, &[(CompactString, ValueId)]) = match self.structure(file).value(call) {
             Value::Call { arguments, named, .. } => (arguments.clone(), named),
             Value::Applied { arguments, .. } => {
                 (arguments.iter().map(|value| Argument { value: *value, is_spread: false }).collect(), &[])

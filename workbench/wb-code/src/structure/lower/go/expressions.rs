@@ -272,9 +272,9 @@ impl Lowering<'_, '_> {
             return self.element(node, value, KEY, scope);
         }
         let at = inner.start_byte() as u32;
-        let mut named = self.builder.value(Value::Member { of: value, name: text.to_owned(), space: ANY });
+        let mut named = self.builder.value(Value::Member { of: value, name: text.into(), space: ANY });
         if keys != Keys::Fields {
-            let name = self.builder.value(Value::Name { name: text.to_owned(), scope, space: ANY, at });
+            let name = self.builder.value(Value::Name { name: text.into(), scope, space: ANY, at });
             named = self.builder.value(Value::FirstOf(vec![named, name]));
         }
         self.builder.refer(inner, scope, named);

@@ -131,8 +131,8 @@ impl Lowering<'_, '_> {
         function.takes_receiver = true;
         for (place, parameter) in parameters.into_iter().enumerate() {
             let at = of.start_byte() as u32;
-            let object = self.builder.value(Value::Name { name: text.to_owned(), scope: block.scope, space: ANY, at });
-            let value = self.builder.value(Value::Member { of: object, name: format!("[{place}]"), space: ANY });
+            let object = self.builder.value(Value::Name { name: text.into(), scope: block.scope, space: ANY, at });
+            let value = self.builder.value(Value::Member { of: object, name: format!("[{place}]").into(), space: ANY });
             self.declare(block, outer, parameter, NewBinding::of(BindingKind::Class, value));
         }
     }
@@ -210,7 +210,7 @@ impl Lowering<'_, '_> {
             for Typed { names, declared, is_variadic } in parameters {
                 let Some(parameter) = names.first().filter(|_| self.mentions(*declared, &name)) else { continue };
                 let text = self.builder.text(*parameter).to_owned();
-                let value = Value::Name { name: text, scope, space: ANY, at: parameter.start_byte() as u32 };
+                let value = Value::Name { name: text.into(), scope, space: ANY, at: parameter.start_byte() as u32 };
                 let mut value = self.builder.value(value);
                 if *is_variadic {
                     value = self.item(value, ELEMENT);
@@ -279,7 +279,8 @@ impl Lowering<'_, '_> {
                 "generic_type" => {
                     let arguments = inner("type_arguments").map(children).unwrap_or_default();
                     let place = arguments.iter().position(|argument| self.mentions(*argument, name))?;
-                    value = self.builder.value(Value::Member { of: value, name: format!("[{place}]"), space: ANY });
+                    value =
+                        self.builder.value(Value::Member { of: value, name: format!("[{place}]").into(), space: ANY });
                     *arguments.get(place)?
                 }
                 _ => return None,

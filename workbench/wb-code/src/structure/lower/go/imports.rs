@@ -33,7 +33,11 @@ impl Lowering<'_, '_> {
         let place = alias.unwrap_or(path);
         let name = names.first().map_or("", |name| name.as_str());
         let binding = self.builder.loose(name, place, new);
-        let value = self.builder.value(Value::Import { path: module.clone(), module, binding: Some(binding) });
+        let value = self.builder.value(Value::Import {
+            path: module.clone().into(),
+            module: module.into(),
+            binding: Some(binding),
+        });
         self.builder.binding_mut(binding).value = Some(value);
         match names.as_slice() {
             [name] => self.builder.export(self.file, name, binding),

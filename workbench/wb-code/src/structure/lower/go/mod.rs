@@ -111,7 +111,7 @@ impl<'s> Lowering<'_, 's> {
     }
 
     fn constant(&mut self, text: &str) -> ValueId {
-        self.builder.value(Value::Constant { text: text.to_owned(), type_name: BuiltinType::None })
+        self.builder.value(Value::Constant { text: text.into(), type_name: BuiltinType::None })
     }
 
     /// Value that a record has in a field.
@@ -130,7 +130,7 @@ impl<'s> Lowering<'_, 's> {
         for (name, node, declared) in fields {
             let new = NewBinding::new(BindingKind::Element).typed(Some(*declared));
             let binding = self.builder.loose(name, *node, new);
-            record.fields.push((FieldKey::Name((*name).to_owned()), binding));
+            record.fields.push((FieldKey::Name((*name).into()), binding));
         }
         self.builder.value(Value::Record(record))
     }

@@ -122,7 +122,7 @@ impl Lowering<'_, '_> {
             "identifier" => self.builder.name(node, scope, NameSpace::VALUE),
             "this" => {
                 let (name, space, at) = ("this".to_owned(), NameSpace::VALUE, node.start_byte() as u32);
-                self.builder.value(Value::Name { name, scope, space, at })
+                self.builder.value(Value::Name { name: name.into(), scope, space, at })
             }
             "super" => match self.class_around(scope) {
                 Some(class) => self.builder.value(Value::Super { class }),

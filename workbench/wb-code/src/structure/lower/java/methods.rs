@@ -100,7 +100,7 @@ impl Lowering<'_, '_> {
             let (Some(written), Some(name)) = (declared_type(node), declared_name(node)) else { continue };
             let (space, at) = (NameSpace::VALUE, name.start_byte() as u32);
             let name = self.builder.text(name).to_owned();
-            let mut given = self.builder.value(Value::Name { name, scope: own, space, at });
+            let mut given = self.builder.value(Value::Name { name: name.into(), scope: own, space, at });
             if node.kind() == "spread_parameter" {
                 given = self.builder.value(Value::Element(given));
             }

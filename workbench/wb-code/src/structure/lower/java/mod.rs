@@ -77,7 +77,7 @@ pub(super) fn lower(builder: &mut StructureBuilder<'_>, root: Node<'_>) {
 
 /// A package by its full name.
 fn import(builder: &mut StructureBuilder<'_>, name: &str) -> ValueId {
-    builder.value(Value::Import { module: name.to_owned(), path: name.to_owned(), binding: None })
+    builder.value(Value::Import { module: name.into(), path: name.into(), binding: None })
 }
 
 struct Lowering<'b, 's> {
@@ -158,7 +158,7 @@ impl Lowering<'_, '_> {
 
     /// A type of the package `java.lang`, without a place that names it.
     fn of_lang(&mut self, name: &str) -> ValueId {
-        self.builder.value(Value::Member { of: self.lang, name: name.to_owned(), space: NameSpace::TYPE })
+        self.builder.value(Value::Member { of: self.lang, name: name.into(), space: NameSpace::TYPE })
     }
 
     /// A scope within another one.

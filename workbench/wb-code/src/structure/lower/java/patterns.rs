@@ -144,7 +144,7 @@ impl Lowering<'_, '_> {
     fn component_patterns(&mut self, node: Node<'_>, record: ValueId, scope: ScopeId) {
         for (part, place) in children(node).into_iter().zip(0_usize..) {
             let (name, space) = (place.to_string(), NameSpace::VALUE);
-            let component = self.builder.value(Value::Member { of: record, name, space });
+            let component = self.builder.value(Value::Member { of: record, name: name.into(), space });
             self.pattern(part, component, scope);
         }
     }
@@ -207,9 +207,9 @@ impl Lowering<'_, '_> {
                 // A constant of the enum that is asked about needs no qualifier.
                 "identifier" => {
                     let (name, space) = (self.builder.text(child).to_owned(), NameSpace::VALUE);
-                    let constant = self.builder.value(Value::Member { of: subject, name: name.clone(), space });
+                    let constant = self.builder.value(Value::Member { of: subject, name: name.clone().into(), space });
                     let byte = child.start_byte() as u32;
-                    let variable = self.builder.value(Value::Name { name, scope: at, space, at: byte });
+                    let variable = self.builder.value(Value::Name { name: name.into(), scope: at, space, at: byte });
                     let value = self.builder.value(Value::FirstOf(vec![constant, variable]));
                     self.builder.refer(child, at, value);
                 }

@@ -191,7 +191,7 @@ impl Lowering<'_, '_> {
                 let lists = children(written).into_iter().filter(|child| child.kind() == "type_arguments");
                 for (argument, place) in lists.flat_map(children).zip(0..) {
                     let (name, space) = (type_argument(place), NameSpace::TYPE);
-                    let given = self.builder.value(Value::Member { of: given, name, space });
+                    let given = self.builder.value(Value::Member { of: given, name: name.into(), space });
                     self.tell(argument, given, parameters, told);
                 }
             }

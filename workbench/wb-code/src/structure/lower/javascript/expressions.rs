@@ -18,7 +18,7 @@ impl<'t> Script<'_, '_, 't> {
         match node.kind() {
             "identifier" | "undefined" => self.builder.name(node, scope, NameSpace::VALUE),
             "this" => {
-                let value = Value::Name { name: "this".to_owned(), scope, space: NameSpace::VALUE, at: u32::MAX };
+                let value = Value::Name { name: "this".into(), scope, space: NameSpace::VALUE, at: u32::MAX };
                 self.builder.value(value)
             }
             "super" => {
@@ -114,7 +114,7 @@ impl<'t> Script<'_, '_, 't> {
             }
             "string" | "number" => {
                 let text = unquoted(self.builder.text(node)).to_owned();
-                self.builder.value(Value::Constant { text, type_name: BuiltinType::None })
+                self.builder.value(Value::Constant { text: text.into(), type_name: BuiltinType::None })
             }
             "template_string" => {
                 for part in children(node).into_iter().filter(|it| it.kind() == "template_substitution") {
@@ -175,7 +175,7 @@ impl<'t> Script<'_, '_, 't> {
         match index.kind() {
             "string" | "number" => {
                 let name = unquoted(self.builder.text(index)).to_owned();
-                let value = self.builder.value(Value::Member { of, name, space: NameSpace::VALUE });
+                let value = self.builder.value(Value::Member { of, name: name.into(), space: NameSpace::VALUE });
                 self.builder.refer(index, scope, value);
                 value
             }
@@ -310,7 +310,7 @@ impl<'t> Script<'_, '_, 't> {
             _ => {
                 let name = unquoted(self.builder.text(key)).to_owned();
                 let binding = self.builder.loose(&name, key, new);
-                record.fields.push((FieldKey::Name(name), binding));
+                record.fields.push((FieldKey::Name(name.into()), binding));
             }
         }
     }
@@ -330,7 +330,7 @@ impl<'t> Script<'_, '_, 't> {
                 _ => self.expression(part, scope),
             };
             let binding = self.builder.loose("", part, NewBinding::of(BindingKind::Element, value));
-            record.fields.push((FieldKey::Name(i32::to_string(&at)), binding));
+            record.fields.push((FieldKey::Name(i32::to_string(&at).into()), binding));
         }
         self.builder.structure.values[array.0 as usize] = Value::Record(record);
         array

@@ -118,7 +118,7 @@ impl<'t> Script<'_, '_, 't> {
                 self.builder.bind(scope, &name, pattern, NewBinding::new(BindingKind::Parameter).typed(declared));
             function.parameters.push(FunctionParameter { binding, kind, default });
             if !is_name {
-                let value = Value::Name { name, scope, space: NameSpace::VALUE, at: u32::MAX };
+                let value = Value::Name { name: name.into(), scope, space: NameSpace::VALUE, at: u32::MAX };
                 let value = self.builder.value(value);
                 self.bind_pattern(pattern, value, scope, BindingKind::Parameter, None);
             }

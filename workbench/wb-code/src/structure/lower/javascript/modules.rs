@@ -12,13 +12,14 @@ impl<'t> Script<'_, '_, 't> {
     /// The module of a name in quotes, which names its file.
     pub(super) fn imported(&mut self, source: Node<'t>, scope: ScopeId) -> ValueId {
         let module = unquoted(self.builder.text(source)).to_owned();
-        let value = self.builder.value(Value::Import { path: module.clone(), module, binding: None });
+        let value =
+            self.builder.value(Value::Import { path: module.clone().into(), module: module.into(), binding: None });
         self.builder.refer(source, scope, value);
         value
     }
 
     fn exported(&mut self, of: ValueId, name: &str) -> ValueId {
-        self.builder.value(Value::Member { of, name: name.to_owned(), space: NameSpace::ANY })
+        self.builder.value(Value::Member { of, name: name.into(), space: NameSpace::ANY })
     }
 
     /// Value that `require` gives: all of `module.exports`, or what is in it.
@@ -234,7 +235,7 @@ impl<'t> Script<'_, '_, 't> {
                 None => bound.push(binding),
                 Some(exports) => self.builder.export(exports, &text, binding),
             }
-            let own = Value::Name { name: text.clone(), scope: outer, space: NameSpace::BOTH, at: u32::MAX };
+            let own = Value::Name { name: text.clone().into(), scope: outer, space: NameSpace::BOTH, at: u32::MAX };
             let own = self.builder.value(own);
             self.builder.include(inner, own);
             (outer, exports) = (inner, Some(visible));

@@ -80,7 +80,7 @@ impl<'t> Script<'_, '_, 't> {
                     Value::Member { of, .. } => {
                         let of = *of;
                         let binding = self.builder.loose(&name, index, new);
-                        self.builder.write(of, FieldKey::Name(name), binding);
+                        self.builder.write(of, FieldKey::Name(name.into()), binding);
                     }
                     Value::Item { of, key } => {
                         let (of, key) = (*of, *key);
@@ -127,7 +127,7 @@ impl<'t> Script<'_, '_, 't> {
         let new = NewBinding::of(BindingKind::Field, value);
         let new = self.aliased(new);
         let binding = self.builder.loose(&name, property, new);
-        self.builder.write(of, FieldKey::Name(name), binding);
+        self.builder.write(of, FieldKey::Name(name.into()), binding);
     }
 
     /// The patterns inside of a pattern, with the parts of its value.
@@ -191,7 +191,7 @@ impl<'t> Script<'_, '_, 't> {
     }
 
     fn part(&mut self, of: ValueId, name: String) -> ValueId {
-        self.builder.value(Value::Member { of, name, space: NameSpace::VALUE })
+        self.builder.value(Value::Member { of, name: name.into(), space: NameSpace::VALUE })
     }
 
     /// The part of a value that a key names.

@@ -86,7 +86,7 @@ impl<'t> Script<'_, '_, 't> {
             "constructor_type" => {
                 let value = self.function_type(node, scope);
                 let binding = self.builder.loose("new()", node, NewBinding::of(BindingKind::Function, value));
-                let fields = vec![(FieldKey::Name("new()".to_owned()), binding)];
+                let fields = vec![(FieldKey::Name("new()".into()), binding)];
                 self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
             }
             "union_type" | "intersection_type" => {
@@ -100,7 +100,7 @@ impl<'t> Script<'_, '_, 't> {
                 None => self.builder.opaque(),
             },
             "this_type" => {
-                let value = Value::Name { name: "this".to_owned(), scope, space: NameSpace::VALUE, at: u32::MAX };
+                let value = Value::Name { name: "this".into(), scope, space: NameSpace::VALUE, at: u32::MAX };
                 self.builder.value(value)
             }
             "lookup_type" => {
@@ -110,7 +110,7 @@ impl<'t> Script<'_, '_, 't> {
                     ([of, _], Some(key)) => {
                         let name = unquoted(self.builder.text(*key)).to_owned();
                         let of = self.builder.value(Value::Instance(*of));
-                        self.builder.value(Value::Member { of, name, space: NameSpace::VALUE })
+                        self.builder.value(Value::Member { of, name: name.into(), space: NameSpace::VALUE })
                     }
                     _ => self.builder.opaque(),
                 }
@@ -208,7 +208,7 @@ impl<'t> Script<'_, '_, 't> {
             let element = self.builder.value(Value::Instance(of));
             let name = i32::to_string(&at);
             let binding = self.builder.loose(&name, part, NewBinding::of(BindingKind::Element, element));
-            fields.push((FieldKey::Name(name), binding));
+            fields.push((FieldKey::Name(name.into()), binding));
         }
         self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
     }
@@ -229,7 +229,7 @@ impl<'t> Script<'_, '_, 't> {
                     let value = self.function(member, scope, None);
                     let name = if member.kind() == "call_signature" { "()" } else { "new()" };
                     let binding = self.builder.loose(name, member, NewBinding::of(BindingKind::Function, value));
-                    fields.push((FieldKey::Name(name.to_owned()), binding));
+                    fields.push((FieldKey::Name(name.into()), binding));
                     continue;
                 }
                 "index_signature" => {
@@ -244,7 +244,7 @@ impl<'t> Script<'_, '_, 't> {
             let Some(name) = name else { continue };
             let text = unquoted(self.builder.text(name)).to_owned();
             let binding = self.builder.loose(&text, name, new);
-            fields.push((FieldKey::Name(text), binding));
+            fields.push((FieldKey::Name(text.into()), binding));
         }
         self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
     }

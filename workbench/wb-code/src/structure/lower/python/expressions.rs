@@ -86,11 +86,11 @@ impl Lowering<'_, '_> {
                 self.interpolations(node, place);
                 let text = self.builder.text(node);
                 let bare = text.trim_matches(['"', '\'']);
-                self.builder.value(Value::Constant { text: format!("'{bare}'"), type_name: BuiltinType::Str })
+                self.builder.value(Value::Constant { text: format!("'{bare}'").into(), type_name: BuiltinType::Str })
             }
             "integer" | "float" => {
                 let text = self.builder.text(node).to_owned();
-                self.builder.value(Value::Constant { text, type_name: BuiltinType::Number })
+                self.builder.value(Value::Constant { text: text.into(), type_name: BuiltinType::Number })
             }
             "list" | "tuple" | "expression_list" | "set" => {
                 let type_name = match node.kind() {
@@ -174,7 +174,7 @@ impl Lowering<'_, '_> {
 
     /// A call of a method that Python calls by itself.
     fn called(&mut self, of: ValueId, name: &str, node: Node<'_>, place: Place) -> ValueId {
-        let callee = self.builder.value(Value::Member { of, name: name.to_owned(), space: VALUE });
+        let callee = self.builder.value(Value::Member { of, name: name.into(), space: VALUE });
         self.builder.call(node, place.scope, callee, Vec::new(), Vec::new(), false)
     }
 
@@ -216,7 +216,7 @@ impl Lowering<'_, '_> {
                     match argument.kind() {
                         "keyword_argument" => {
                             let value = field(argument, "value").map(|value| self.expression(value, place));
-                            let name = field(argument, "name").map(|name| self.builder.text(name).to_owned());
+                            let name = field(argument, "name").map(|name| self.builder.text(name).into());
                             named.extend(name.zip(value));
                         }
                         "dictionary_splat" => _ = self.expression(argument, place),

@@ -21,7 +21,8 @@ impl Lowering<'_, '_> {
             let scope = self.scope_of(own, place);
             let binding = self.bind(scope, own, name, NewBinding::new(BindingKind::Import).alias());
             let (module, path) = (module.to_owned(), path.to_owned());
-            let value = self.builder.value(Value::Import { module, path, binding: Some(binding) });
+            let value =
+                self.builder.value(Value::Import { module: module.into(), path: path.into(), binding: Some(binding) });
             self.builder.binding_mut(binding).value = Some(value);
         }
     }
@@ -30,7 +31,8 @@ impl Lowering<'_, '_> {
         let module = field(node, "module_name").map_or("__future__", |module| self.builder.text(module)).to_owned();
         let mut cursor = node.walk();
         let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
-        let of = self.builder.value(Value::Import { module: module.clone(), path: module, binding: None });
+        let of =
+            self.builder.value(Value::Import { module: module.clone().into(), path: module.into(), binding: None });
         if names.is_empty() {
             if children(node).iter().any(|child| child.kind() == "wildcard_import") {
                 self.builder.include(place.scope, of);
@@ -45,7 +47,7 @@ impl Lowering<'_, '_> {
             let (Some(path), Some(name)) = (path, name) else { continue };
             let own = self.builder.text(name);
             let wanted = self.builder.text(path).to_owned();
-            let value = self.builder.value(Value::Member { of, name: wanted, space: NameSpace::ANY });
+            let value = self.builder.value(Value::Member { of, name: wanted.into(), space: NameSpace::ANY });
             let scope = self.scope_of(own, place);
             self.builder.refer(path, place.scope, value);
             self.bind(scope, own, name, NewBinding::of(BindingKind::Import, value).alias());

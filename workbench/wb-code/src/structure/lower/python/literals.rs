@@ -18,7 +18,7 @@ impl Lowering<'_, '_> {
                 continue;
             }
             let binding = self.builder.loose("", part, NewBinding::of(BindingKind::Element, value));
-            record.fields.push((FieldKey::Name(at.to_string()), binding));
+            record.fields.push((FieldKey::Name(at.to_string().into()), binding));
         }
         self.builder.value(Value::Record(record))
     }

@@ -28,7 +28,7 @@ impl Lowering<'_, '_> {
                 let text = self.builder.text(name).to_owned();
                 let new = NewBinding::of(BindingKind::Field, value).in_space(VALUE).alias();
                 let binding = self.builder.loose(&text, name, new);
-                self.builder.write(of, FieldKey::Name(text), binding);
+                self.builder.write(of, FieldKey::Name(text.into()), binding);
             }
             "subscript" => {
                 let Some(object) = field(target, "value") else { return };
@@ -43,8 +43,9 @@ impl Lowering<'_, '_> {
             }
             "pattern_list" | "tuple_pattern" | "list_pattern" | "tuple" | "list" | "expression_list" => {
                 for (at, part) in children(target).into_iter().enumerate() {
-                    let key =
-                        self.builder.value(Value::Constant { text: at.to_string(), type_name: BuiltinType::Number });
+                    let key = self
+                        .builder
+                        .value(Value::Constant { text: at.to_string().into(), type_name: BuiltinType::Number });
                     let item = match part.kind() {
                         "list_splat_pattern" | "list_splat" => self.builder.opaque(),
                         _ => self.builder.value(Value::Item { of: value, key }),

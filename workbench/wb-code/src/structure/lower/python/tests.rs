@@ -25,6 +25,50 @@ class Box:
 }
 
 #[test]
+fn the_body_of_a_class_sees_nothing_of_its_bases_and_its_methods_do() {
+    let text = "def rate(): pass
+class Base:
+    def rate(self): pass
+    limit = 5
+class Task(Base):
+    best = rate
+    most = limit
+    def run(self):
+        return self.rate, self.limit
+";
+    check(text, &[(6, "rate", &[1]), (7, "limit", &[]), (9, "rate", &[3]), (9, "limit", &[4])]);
+}
+
+#[test]
+fn what_is_written_by_a_key_is_no_member_and_what_is_written_by_a_name_no_element() {
+    let text = "class Shelf:
+    name = 1
+    def fill(self, key):
+        self['name'] = first
+        self[key] = second
+        self.size = third
+def first(): pass
+def second(): pass
+def third(): pass
+shelf = Shelf()
+shelf.name
+shelf.size
+a = shelf['name']
+a()
+b = shelf['size']
+b()
+held = {'size': first}
+held.size
+";
+    check(text, &[(11, "name", &[2]), (12, "size", &[6, 9]), (18, "size", &[])]);
+    let follows = |line| {
+        crate::structure::tests::definitions(&[("a.py", text)], "a.py", line, if line == 14 { "a" } else { "b" })
+    };
+    assert_eq!(follows(14), [4, 7, 13], "the key as it is written");
+    assert_eq!(follows(16), [15], "neither the field of that name, nor what a key that nobody knows may be");
+}
+
+#[test]
 fn a_later_value_replaces_an_earlier_one_where_it_has_run_for_sure() {
     let text = "def f(flag):
     x = 1

@@ -160,7 +160,7 @@ impl Lowering<'_, '_> {
     }
 
     fn part(&mut self, of: ValueId, name: &str) -> ValueId {
-        self.builder.value(Value::Member { of, name: name.to_owned(), space: FIELD })
+        self.builder.value(Value::Member { of, name: name.into(), space: FIELD })
     }
 
     /// `Name { field: value }`: its keys are names of fields.
@@ -178,7 +178,7 @@ impl Lowering<'_, '_> {
                     if let Some(name) = super::child(part, "identifier") {
                         self.builder.member(value, name, place.scope, FIELD);
                         let given = self.builder.name(name, place.scope, VALUE);
-                        named.push((self.builder.text(name).to_owned(), given));
+                        named.push((self.builder.text(name).into(), given));
                     }
                 }
                 "field_initializer" => {
@@ -187,7 +187,7 @@ impl Lowering<'_, '_> {
                         self.builder.member(value, name, place.scope, FIELD);
                     }
                     let given = field(part, "value").map(|given| self.expression(given, place));
-                    named.extend(name.map(|name| self.builder.text(name).to_owned()).zip(given));
+                    named.extend(name.map(|name| self.builder.text(name).into()).zip(given));
                 }
                 _ => {
                     for child in children(part) {

@@ -170,7 +170,7 @@ impl Lowering<'_, '_> {
         for (at, part) in parts.enumerate() {
             let value = self.expression(part, place);
             let binding = self.builder.loose("", part, NewBinding::of(BindingKind::Field, value));
-            record.fields.push((FieldKey::Name(at.to_string()), binding));
+            record.fields.push((FieldKey::Name(at.to_string().into()), binding));
         }
         self.builder.value(Value::Record(record))
     }

@@ -60,7 +60,7 @@ impl Lowering<'_, '_> {
     fn named(&mut self, node: Node<'_>, place: Place) -> ValueId {
         let Some(name) = field(node, "name") else { return self.nothing };
         let (name, at) = (self.builder.text(name).to_owned(), name.start_byte() as u32);
-        self.builder.value(Value::Name { name, scope: place.items, space: TYPE, at })
+        self.builder.value(Value::Name { name: name.into(), scope: place.items, space: TYPE, at })
     }
 
     fn struct_item(&mut self, node: Node<'_>, place: Place, derived: Vec<ValueId>) {
@@ -237,7 +237,7 @@ impl Lowering<'_, '_> {
                     (Some(path), false) => format!("path ./{within}{path}"),
                     (None, _) => format!("mod {within}{text}"),
                 };
-                self.builder.value(Value::Import { module, path: text, binding: None })
+                self.builder.value(Value::Import { module: module.into(), path: text.into(), binding: None })
             }
         };
         self.define(node, place, BindingKind::Module, value, TYPE);

@@ -140,7 +140,7 @@ impl Lowering<'_, '_> {
         let text = self.builder.text(node);
         for (at, name) in tokens::captured(text).into_iter().filter(|(_, name)| !named.contains(name)) {
             let start = (node.start_byte() + at) as u32;
-            let value = Value::Name { name: name.to_owned(), scope: place.scope, space: VALUE, at: start };
+            let value = Value::Name { name: name.into(), scope: place.scope, space: VALUE, at: start };
             let value = self.builder.value(value);
             let lines = text.get(..at).map_or(0, |before| before.matches('\n').count());
             let span = start..start + name.len() as u32;

@@ -200,7 +200,7 @@ impl Lowering<'_, '_> {
 
     /// A name that is looked up, and is no reference of its own.
     pub(super) fn name_of(&mut self, name: &str, place: Place, space: NameSpace) -> ValueId {
-        self.builder.value(Value::Name { name: name.to_owned(), scope: place.scope, space, at: u32::MAX })
+        self.builder.value(Value::Name { name: name.into(), scope: place.scope, space, at: u32::MAX })
     }
 
     /// A parameter, and its type with its value. Its type is looked up in `outer`, its names are bound in `inner`; where it

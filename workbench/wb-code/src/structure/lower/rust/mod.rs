@@ -173,8 +173,8 @@ impl Lowering<'_, '_> {
             return *known;
         }
         let (module, path) = ("::std".to_owned(), "std".to_owned());
-        let of = self.builder.value(Value::Import { module, path, binding: None });
-        let value = self.builder.value(Value::Member { of, name: name.to_owned(), space: TYPE });
+        let of = self.builder.value(Value::Import { module: module.into(), path: path.into(), binding: None });
+        let value = self.builder.value(Value::Member { of, name: name.into(), space: TYPE });
         self.standard.insert(name, value);
         value
     }
@@ -190,7 +190,7 @@ impl Lowering<'_, '_> {
     /// An instance of what is called so in the type of a value.
     fn associated(&mut self, value: ValueId, name: &str) -> ValueId {
         let of = self.builder.value(Value::ClassOf(value));
-        let member = self.builder.value(Value::Member { of, name: name.to_owned(), space: TYPE });
+        let member = self.builder.value(Value::Member { of, name: name.into(), space: TYPE });
         self.builder.value(Value::Instance(member))
     }
 

@@ -117,7 +117,7 @@ impl Lowering<'_, '_> {
 
     pub(super) fn import(&mut self, module: &str) -> ValueId {
         let path = module.trim_start_matches("::").to_owned();
-        self.builder.value(Value::Import { module: module.to_owned(), path, binding: None })
+        self.builder.value(Value::Import { module: module.into(), path: path.into(), binding: None })
     }
 
     /// Binds the names of a `use`: a path, a list, everything.

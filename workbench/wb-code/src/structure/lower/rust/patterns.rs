@@ -108,7 +108,7 @@ impl Lowering<'_, '_> {
             // How many places `..` takes is not known here.
             let value = match is_behind_rest {
                 true => self.nothing,
-                false => self.builder.value(Value::Member { of, name: at.to_string(), space: FIELD }),
+                false => self.builder.value(Value::Member { of, name: at.to_string().into(), space: FIELD }),
             };
             self.pattern(part, value, place);
         }
@@ -121,7 +121,7 @@ impl Lowering<'_, '_> {
         let name = self.builder.text(name).to_owned();
         // By way of the type of what is matched, a variant knows what its enum is applied to.
         let class = self.builder.value(Value::ClassOf(subject));
-        let variant = self.builder.value(Value::Member { of: class, name, space });
+        let variant = self.builder.value(Value::Member { of: class, name: name.into(), space });
         let parts = [variant, of].map(|class| self.builder.value(Value::Instance(class)));
         self.builder.value(Value::AnyOf(vec![parts[0], parts[1], subject]))
     }

@@ -133,7 +133,7 @@ impl Lowering<'_, '_> {
             let declared = self.instance(part, place);
             let new = NewBinding::new(BindingKind::Field).typed(Some(declared));
             let binding = self.builder.loose("", part, new);
-            record.fields.push((FieldKey::Name(at.to_string()), binding));
+            record.fields.push((FieldKey::Name(at.to_string().into()), binding));
         }
         self.builder.value(Value::Record(record))
     }
