@@ -326,6 +326,16 @@ lines("beir/queries.jsonl", ({"_id": f"q{at}", "text": row["text"][:40]} for at,
 os.makedirs(data + "beir/qrels")
 open(data + "beir/qrels/test.tsv", "w").write("query-id\tcorpus-id\tscore\n" + "".join(f"q{at}\td{at}\t1\n" for at in range(60)))
 shutil.copytree("encoder", data + "encoder")
+# Questions to a project, and the ranking of another.
+for path, text in {
+    "repos.json": json.dumps([{"name": "zoo", "language": "rust"}]),
+    "annotations/zoo.json": json.dumps([{"query": "feeds a lion", "relevant": ["a.rs"]}, {"query": "zebra", "relevant": ["b.rs"]}]),
+    "corpora/zoo/a.rs": "/// Feeds a lion.\nfn lion() {}\n",
+    "corpora/zoo/b.rs": "fn zebra() { lion() }\n",
+}.items():
+    os.makedirs(os.path.dirname(data + "search/" + path), exist_ok=True)
+    open(data + "search/" + path, "w").write(text)
+open(data + "other.trec", "w").write("zoo:0 Q0 b.rs:1-1 1 2.0 other\nzoo:1 Q0 b.rs:1-1 1 2.0 other\n")
 # A text-to-SQL data set of one database.
 os.makedirs(data + "sql/database/pets")
 base = sqlite3.connect(data + "sql/database/pets/pets.sqlite")
@@ -341,6 +351,7 @@ for name in ("train_spider.json", "train_others.json", "dev.json"):
     json.dump(rows, open(data + "sql/" + name, "w"))
 open(data + "predicted.sql", "w").write("".join(query + "\n" for _, query in asked[:3]) + "SELECT name FROM pet\n")
 P
+  "$wb" search tune "semble=objects/data/search" --out objects/data/weights.yaml > objects/tuned.txt
   "$python" - <<'P'
 import boto3, os
 s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
@@ -377,6 +388,7 @@ Y
       "$wb" mine-negatives named.yaml "negatives={vectors: {queries: '$out/queries.npy', query_ids: '$out/queries.ids.txt', documents: '$out/documents.npy', document_ids: '$out/documents.ids.txt'}, per_pair: 3}" --out "$out/mined.parquet" --candidates "$out/candidates.jsonl" > mined.txt
       "$wb" bench beir --encoder "$at/encoder" --dataset "$at/beir" --json "$out/beir.json" --trec "$out/beir.trec" --device cpu > bench.txt
       "$wb" bench spider --dataset "$at/sql" --predictions "$at/predicted.sql" --json "$out/spider.json" > spider.txt
+      "$wb" bench search --set semble --dataset "$at/search" --weights "$at/weights.yaml" --against "$at/other.trec" --json "$out/search.json" > search.txt
       plan="$("$wb" shards plan --stage encode --encoder "$at/encoder" --in datasets/prepared/pairs-*/train.parquet --field positive --work "$out/work" --shards 3 --device cpu | tail -n 1)"
       "$wb" shards run "$plan" --all > all.txt
       "$wb" shards merge "$plan" --out "$out/merged" > merged.txt
@@ -401,6 +413,8 @@ P
     trained.parquet model/model.safetensors model/tokenizer.json merged/documents.npy merged/documents.ids.txt; do
     cmp "out-here/$name" "out-there/$name"
   done
+  cmp here/search.txt there/search.txt
+  grep -q other here/search.txt || { cat here/search.txt; exit 1; }
   cmp here/datasets/prepared/pairs-*/train.parquet there/datasets/prepared/pairs-*/train.parquet
   cmp <(sha256sum here/datasets/prepared/mined-*/negatives.parquet | cut -c 1-64 | sort) <(sha256sum there/datasets/prepared/mined-*/negatives.parquet | cut -c 1-64 | sort)
   cmp here/runs/*-named-*/encoder/model.safetensors there/runs/*-named-*/encoder/model.safetensors

@@ -216,6 +216,12 @@ impl Error {
         Self::data(path.display().to_string(), message)
     }
 
+    /// An [`Error::Data`] about a place that `--out` names and where something is: nothing is written over.
+    pub fn is_there(place: &Path) -> Self {
+        Self::file(place, "is there already, and nothing is written over")
+            .with_hint("name another place with --out, or take that one away")
+    }
+
     /// An [`Error::Data`] about a line, an entry or another place in a file.
     pub fn at(path: &Path, place: impl Display, message: impl Into<String>) -> Self {
         Self::data(format!("{}:{place}", path.display()), message)

@@ -164,10 +164,7 @@ impl Outgoing {
     /// If something is there, or nobody answers.
     pub fn absent(self) -> Result<Self> {
         if is_remote(&self.place) && exists(&self.place)? {
-            let what = "is there already, and nothing is written over";
-            return Err(
-                Error::file(&self.place, what).with_hint("name another place with --out, or take that one away")
-            );
+            return Err(Error::is_there(&self.place));
         }
         Ok(self)
     }

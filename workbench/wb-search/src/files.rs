@@ -206,7 +206,9 @@ impl FolderFiles {
             return Err("too large");
         }
         let mut open = File::open(self.root.join(&file.path)).map_err(|_| "cannot be read")?;
-        let mut bytes = vec![0; HEAD];
+        // Its size, and the byte at which its end is seen.
+        let mut bytes = Vec::with_capacity(HEAD.max(file.size as usize + 1));
+        bytes.resize(HEAD, 0);
         let head = read_up_to(&mut open, &mut bytes).map_err(|_| "cannot be read")?;
         bytes.truncate(head);
         if bytes.contains(&0) {

@@ -155,8 +155,7 @@ impl MergedFile {
         let begin = |folder: &Path| {
             let path = folder.join(name);
             if path.exists() {
-                let there = Error::file(&path, "is there already, and nothing is written over");
-                return Err(there.with_hint("name another folder with --out, or take that one away"));
+                return Err(Error::is_there(&path));
             }
             fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
             let unfinished = atomic::temporary_name(&path);

@@ -176,7 +176,7 @@ impl<'s> StructureBuilder<'s> {
         named: Vec<(CompactString, ValueId)>,
         creates: bool,
     ) -> ValueId {
-        let value = self.value(Value::Call { callee, arguments, named, creates });
+        let value = self.value(Value::Call { callee, arguments: arguments.into(), named: named.into(), creates });
         self.structure.calls.push(CallSite { value, scope, line: line(node) });
         value
     }

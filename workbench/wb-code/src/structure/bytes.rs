@@ -73,15 +73,17 @@ impl FileStructure {
                     && [*class, *declared, given_to.map(|(callee, _)| callee)].into_iter().all(some)
                     && returns.iter().all(|id| value(*id))
             }
-            Value::Class(ClassValue { scope: own, parameters: all, bases }) => {
+            Value::Class(class) => {
+                let ClassValue { scope: own, parameters: all, bases } = class.as_ref();
                 own.is_none_or(scope) && parameters(all) && bases.iter().all(|id| value(*id))
             }
-            Value::Record(RecordValue { fields, spreads, .. }) => {
+            Value::Record(record) => {
+                let RecordValue { fields, spreads, .. } = record.as_ref();
                 fields.iter().all(|(own, id)| key(own) && binding(*id)) && spreads.iter().all(|id| value(*id))
             }
             // Whoever looks for the function comes to an end.
             Value::Decorated { call, function } => value(*call) && (function.0 as usize) < at,
-            Value::Import { binding: id, .. } => id.is_none_or(binding),
+            Value::Import(import) => import.binding.is_none_or(binding),
             Value::AnyOf(all) | Value::FirstOf(all) => all.iter().all(|id| value(*id)),
             Value::Constant { .. } | Value::Opaque => true,
         };

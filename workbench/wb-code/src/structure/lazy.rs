@@ -92,7 +92,7 @@ impl StructureHead {
         let mut modules: Vec<CompactString> = Vec::new();
         for value in &structure.values {
             match value {
-                Value::Import { module, .. } if is_own_module(module) => modules.push(module.clone()),
+                Value::Import(import) if is_own_module(&import.module) => modules.push(import.module.clone()),
                 _ => {}
             }
         }

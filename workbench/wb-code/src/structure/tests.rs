@@ -241,3 +241,9 @@ fn the_same_is_found_each_time() {
         assert_eq!(edges(&[("main.js", &text)]), first);
     }
 }
+
+/// A project has millions of them.
+#[test]
+fn a_value_takes_forty_bytes() {
+    assert_eq!(size_of::<super::file::Value>(), 40);
+}

@@ -116,8 +116,7 @@ pub fn export(
     to: &Path,
 ) -> Result<Exported> {
     if fs::symlink_metadata(to).is_ok() {
-        return Err(Error::file(to, "exists already, and nothing is written over")
-            .with_hint("name a folder that does not exist yet in --out"));
+        return Err(Error::is_there(to));
     }
     let Prepared { folder, mut notes } = Prepared::new(source, config)?;
     let mut exported = None;

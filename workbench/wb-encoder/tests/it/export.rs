@@ -310,7 +310,7 @@ fn what_cannot_be_written_leaves_nothing_behind() {
     out(&tiny("tiny-bert"), &ExportConfig::default(), &to).unwrap();
     let before = fs::read(to.join("README.md")).unwrap();
     let error = out(&tiny("tiny-bert"), &ExportConfig::default(), &to).unwrap_err();
-    assert!(error.to_string().contains("exists already, and nothing is written over"), "{error}");
+    assert!(error.to_string().contains("is there already, and nothing is written over"), "{error}");
     assert_eq!(fs::read(to.join("README.md")).unwrap(), before);
     assert!(lora::is_adapter("x.lora_A.weight"));
 }

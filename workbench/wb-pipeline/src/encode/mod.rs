@@ -66,9 +66,7 @@ impl EncodeTask {
         let beside = if self.blocks().is_dir() { Vec::new() } else { format.beside(&self.out) };
         Outgoing::to(&self.out)?.absent()?;
         if let Some(there) = std::iter::once(&self.out).chain(&beside).find(|path| path.exists()) {
-            return Err(Error::file(there, "is there already, and nothing is written over")
-                .with_hint("name another file with --out, or take that one away")
-                .into());
+            return Err(Error::is_there(there).into());
         }
         self.input.check()?;
         Ok(format)

@@ -8,7 +8,7 @@ mod watch;
 use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
-use wb_core::{Encoder, EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint};
+use wb_core::{Encoder, EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint, remote};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
     AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, VectorEncoder, answer::UNSURE,
@@ -273,7 +273,7 @@ impl ProjectSearch {
 /// Weights that `wb search tune` wrote to a file, else the ranking's own.
 pub fn weights(file: Option<&Path>) -> Result<RankingWeights> {
     Ok(match file {
-        Some(file) => config::load(file, &[])?,
+        Some(file) => config::load(&remote::local(file)?, &[])?,
         None => RankingWeights::shipped()?,
     })
 }

@@ -31,11 +31,7 @@ pub(super) fn fetched(plan: &OpenPlan, name: &str, scratch: &Path) -> Result<Pat
 pub(super) fn refuse_there(out: Option<&Path>) -> Result<()> {
     match out.filter(|out| out.exists()) {
         None => Ok(()),
-        Some(there) => {
-            let message = "is there already, and nothing is written over";
-            let hint = "name another folder with --out, or take that one away";
-            Err(Error::file(there, message).with_hint(hint).into())
-        }
+        Some(there) => Err(Error::is_there(there).into()),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Questions about a symbol, answered from a project's graph in pages.
 
-use std::{cell::RefCell, collections::HashMap};
-
+use rayon::prelude::*;
 use serde::Serialize;
 use wb_code::structure::EdgeClass;
-use wb_core::{suggest, untrusted::clean};
+use wb_core::suggest;
 
 use super::{
     graph::{ProjectGraph, SymbolPlace},
+    now_lines::NowLines,
     usages::{CalledSymbol, SymbolUsage},
     users::SymbolUser,
 };
@@ -72,32 +72,6 @@ pub struct UsedAt {
     pub text: String,
 }
 
-/// Lines of files as they are now.
-struct NowLines<'g> {
-    graph: &'g ProjectGraph,
-    /// Texts with the ends of their lines.
-    files: RefCell<HashMap<String, (String, Vec<usize>)>>,
-}
-
-impl<'g> NowLines<'g> {
-    fn of(graph: &'g ProjectGraph) -> Self {
-        Self { graph, files: RefCell::default() }
-    }
-
-    fn line(&self, path: &str, line: u32) -> String {
-        let mut files = self.files.borrow_mut();
-        if !files.contains_key(path) {
-            let text = self.graph.text(path);
-            let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).collect();
-            files.insert(path.to_owned(), (text, ends));
-        }
-        let Some((text, ends)) = files.get(path) else { return String::new() };
-        let end_of = |line: u32| (line as usize).checked_sub(1).and_then(|at| ends.get(at).copied());
-        let from = end_of(line.saturating_sub(1)).unwrap_or(0);
-        end_of(line).and_then(|to| text.get(from..to)).map(|line| clean(line.trim())).unwrap_or_default()
-    }
-}
-
 impl SymbolQuestion {
     /// Places where the symbol is defined, with their lines.
     pub fn definitions(&self, graph: &ProjectGraph) -> Result<GraphAnswer<DefinedAt>> {
@@ -157,19 +131,20 @@ impl SymbolQuestion {
     }
 
     /// The page of what was found.
-    pub(super) fn answer<F, T>(
+    pub(super) fn answer<F: Send, T: Send>(
         &self,
         graph: &ProjectGraph,
         definitions: Vec<SymbolPlace>,
         found: Vec<F>,
-        told: impl Fn(F) -> T,
+        told: impl Fn(F) -> T + Sync + Send,
     ) -> GraphAnswer<T> {
         let total = found.len();
         let empty = (total == 0).then(|| match definitions.is_empty() {
             true => self.unknown(graph),
             false => "it is defined here, and nothing that is known of the project's code leads to it".to_owned(),
         });
-        let answers = found.into_iter().skip(self.skip).take(self.most).map(told).collect();
+        let page: Vec<F> = found.into_iter().skip(self.skip).take(self.most).collect();
+        let answers = page.into_par_iter().map(told).collect();
         let (symbol, skipped) = (self.symbol.clone(), self.skip);
         let commit = graph.index().commit().map(str::to_owned);
         let changed = graph.changed().into_iter().map(str::to_owned).collect();

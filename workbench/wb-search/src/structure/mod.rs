@@ -7,6 +7,7 @@ mod exact;
 mod graph;
 mod impact;
 mod map;
+mod now_lines;
 mod outline;
 mod page_rank;
 mod related;

@@ -8,7 +8,7 @@ use super::AskedModel;
 use crate::{Result, SynthesisAccount};
 
 /// Questions that are held at once: enough that the end of a portion, where slots fall idle, does not count.
-pub(crate) const PORTION: usize = 2048;
+pub const PORTION: usize = 2048;
 
 /// Asks, adds up, and tells how far it is.
 pub(crate) struct Desk<'a> {

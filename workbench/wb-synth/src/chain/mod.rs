@@ -23,10 +23,11 @@ use wb_core::{PairSet, Progress, Seed, records::data::Gate};
 use wb_llm::{Ask, EngineInfo};
 
 pub use assign::{Assigned, Item, assign};
+pub use desk::PORTION;
 pub use judge::label;
 pub use split::cut;
 
-pub(crate) use desk::{Desk, PORTION, reason};
+pub(crate) use desk::{Desk, reason};
 pub(crate) use gates::drop_one;
 
 use crate::{

@@ -151,7 +151,7 @@ fn mistakes_are_told_and_leave_nothing() {
     sandbox.write("empty.txt", "");
     refused(&["--in", "empty.txt", "--out", "a.npy"], &["empty.txt: no texts in it"]);
     sandbox.write("there.npy", "a person's");
-    refused(&["--in", "texts.txt", "--out", "there.npy"], &["there.npy: is there already", "hint: name another file"]);
+    refused(&["--in", "texts.txt", "--out", "there.npy"], &["there.npy: is there already", "hint: name another place"]);
     sandbox.write("a.ids.txt", "a person's");
     refused(&["--in", "texts.txt", "--out", "a.npy"], &["a.ids.txt: is there already"]);
     assert_eq!(sandbox.text("there.npy"), "a person's");

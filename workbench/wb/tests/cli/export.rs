@@ -96,8 +96,8 @@ fn nothing_is_written_over_and_what_cannot_be_held_is_refused() {
     insta::assert_snapshot!(told, @r"
     err: error: --format peft: tiny has no adapters
     err:   hint: --format st writes all weights
-    err: error: code: exists already, and nothing is written over
-    err:   hint: name a folder that does not exist yet in --out
+    err: error: code: is there already, and nothing is written over
+    err:   hint: name another place with --out, or take that one away
     ");
     insta::assert_snapshot!(sandbox.wb(&["export", "tiny", "--out", "models/tiny", "--format", "sf"]), @r"
     exit 2

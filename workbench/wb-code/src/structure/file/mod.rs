@@ -3,6 +3,7 @@
 //! One small language for all of them. A file is lowered to it once, without looking at any other file; what a name
 //! means is worked out of it when somebody asks ([`crate::structure::Solver`]).
 
+mod sized;
 mod values;
 
 use std::ops::Range;
@@ -11,7 +12,8 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 pub use values::{
-    Argument, BuiltinType, ClassValue, FieldKey, FunctionParameter, FunctionValue, ParameterKind, RecordValue, Value,
+    Argument, BuiltinType, ClassValue, FieldKey, FunctionParameter, FunctionValue, ImportValue, ParameterKind,
+    RecordValue, Value,
 };
 
 /// Position of a value in its file.
@@ -194,16 +196,20 @@ pub struct FileStructure {
     /// Scopes; the first is the file's own.
     pub scopes: Vec<Scope>,
     /// Bindings in the order of the source, roughly.
+    #[serde(deserialize_with = "sized::list")]
     pub bindings: Vec<Binding>,
     /// Values.
+    #[serde(deserialize_with = "sized::list")]
     pub values: Vec<Value>,
     /// Fields that are set outside of their class.
     pub writes: Vec<FieldWrite>,
     /// Members that are written beside their class.
     pub extensions: Vec<Extension>,
     /// Names that are used, in the order of the source.
+    #[serde(deserialize_with = "sized::list")]
     pub references: Vec<Reference>,
     /// Calls.
+    #[serde(deserialize_with = "sized::list")]
     pub calls: Vec<CallSite>,
     /// Bytes of what may run more than once.
     pub loops: Vec<Range<u32>>,

@@ -139,7 +139,29 @@ pub struct RecordValue {
     pub type_name: BuiltinType,
 }
 
-/// An expression, as far as it matters to what names mean.
+/// A module, or what is in it, as an import names it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ImportValue {
+    /// Name by which the language imports it.
+    pub module: CompactString,
+    /// The whole path that the import names.
+    pub path: CompactString,
+    /// The name that it is bound to, where it is that of the module itself.
+    pub binding: Option<BindingId>,
+}
+
+impl ImportValue {
+    /// The value of an import.
+    pub fn value(
+        module: impl Into<CompactString>,
+        path: impl Into<CompactString>,
+        binding: Option<BindingId>,
+    ) -> Value {
+        Value::Import(Box::new(Self { module: module.into(), path: path.into(), binding }))
+    }
+}
+
+/// An expression, as far as it matters to what names mean. There are many: none takes more than 40 bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Value {
     /// A name, looked up from a scope.
@@ -183,9 +205,9 @@ pub enum Value {
         /// The function that is called.
         callee: ValueId,
         /// Arguments by their places.
-        arguments: Vec<Argument>,
+        arguments: Box<[Argument]>,
         /// Arguments by their names.
-        named: Vec<(CompactString, ValueId)>,
+        named: Box<[(CompactString, ValueId)]>,
         /// True for `new`.
         creates: bool,
     },
@@ -205,12 +227,12 @@ pub enum Value {
         /// The type that it stands for.
         of: ValueId,
     },
-    /// The function, apart: it is more than twice as large as any other value, and one in fifty is one.
+    /// The function; apart, as all that is rare and large.
     Function(Box<FunctionValue>),
     /// The class.
-    Class(ClassValue),
+    Class(Box<ClassValue>),
     /// The object.
-    Record(RecordValue),
+    Record(Box<RecordValue>),
     /// A function as a decorator leaves it; itself where the decorator is not known.
     Decorated {
         /// The decorator's call.
@@ -219,14 +241,7 @@ pub enum Value {
         function: ValueId,
     },
     /// A module.
-    Import {
-        /// Name by which the language imports it.
-        module: CompactString,
-        /// The whole path that the import names.
-        path: CompactString,
-        /// The name that it is bound to, where it is that of the module itself.
-        binding: Option<BindingId>,
-    },
+    Import(Box<ImportValue>),
     /// An instance as the classes see it that its class extends.
     Super {
         /// Class that is asked from.
@@ -255,4 +270,15 @@ pub enum Value {
     FirstOf(Vec<ValueId>),
     /// Something of which nothing is known but that it is one thing.
     Opaque,
+}
+
+impl Value {
+    /// The builtin type of a constant or of a record.
+    pub fn type_name(&self) -> BuiltinType {
+        match self {
+            Self::Constant { type_name, .. } => *type_name,
+            Self::Record(record) => record.type_name,
+            _ => BuiltinType::None,
+        }
+    }
 }

@@ -156,7 +156,7 @@ impl Solver<'_> {
                 Vec::new()
             }
             // A package of Go or Java is no file.
-            Value::Import { .. } if self.imports_files(file) => {
+            Value::Import(_) if self.imports_files(file) => {
                 let things = self.things(context, file, value);
                 things.into_iter().filter_map(|thing| self.place_outside(thing)).collect()
             }
@@ -185,7 +185,7 @@ impl Solver<'_> {
     fn is_imported(&self, file: usize, binding: BindingId, depth: usize) -> bool {
         let value = self.structure(file).binding(binding).value;
         match value.map(|value| self.structure(file).value(value)) {
-            Some(Value::Import { path, .. }) => depth <= path.split('.').count(),
+            Some(Value::Import(import)) => depth <= import.path.split('.').count(),
             _ => false,
         }
     }
@@ -206,7 +206,7 @@ impl Solver<'_> {
 
     fn is_of_import(&self, file: usize, value: ValueId) -> bool {
         match self.structure(file).value(value) {
-            Value::Import { .. } => true,
+            Value::Import(_) => true,
             Value::Member { of, .. } => *of < value && self.is_of_import(file, *of),
             Value::AnyOf(values) => values.iter().any(|one| *one < value && self.is_of_import(file, *one)),
             _ => false,

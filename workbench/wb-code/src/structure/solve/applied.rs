@@ -3,7 +3,7 @@
 use super::{Context, Solver, Thing, ThingId, frames::Frame};
 use crate::{
     Language,
-    structure::file::{BindingKind, ClassValue, NameSpace, ScopeId, Value, ValueId},
+    structure::file::{BindingKind, NameSpace, ScopeId, Value, ValueId},
 };
 
 /// Lists of arguments that a type is applied to at most.
@@ -117,7 +117,7 @@ impl Solver<'_> {
         let around = own.bases.first().map(|base| (*base, structure.value(*base)));
         let (owner, parameters) = match around {
             _ if !own.parameters.is_empty() => (value, &own.parameters),
-            Some((base, Value::Class(ClassValue { parameters, .. }))) => (base, parameters),
+            Some((base, Value::Class(around))) => (base, &around.parameters),
             _ => return None,
         };
         let is_applied = self.frame_of(context, file, owner, true).is_some_and(|frame| !frame.arguments.is_empty());

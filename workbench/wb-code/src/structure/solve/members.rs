@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{Context, Found, MOST, Question, Solver, Thing, ThingId, lookup::obscured, records::FieldAccess};
 use crate::{
     Language,
-    structure::file::{Extension, FieldKey, NameSpace, RecordValue, ScopeId, Value, ValueId},
+    structure::file::{Extension, FieldKey, NameSpace, ScopeId, Value, ValueId},
 };
 
 impl Solver<'_> {
@@ -72,10 +72,8 @@ impl Solver<'_> {
                 let path = format!("{}.{name}", outside.filter(|_| !name.starts_with("__"))?);
                 Some(self.thing(Thing::Outside { file, binding: None, path, depth: usize::MAX }))
             }
-            (_, Some((_, _, _, Value::Constant { type_name, .. } | Value::Record(RecordValue { type_name, .. }))))
-                if !name.starts_with("__") =>
-            {
-                let type_name = type_name.name()?;
+            (_, Some((_, _, _, own @ (Value::Constant { .. } | Value::Record(_))))) if !name.starts_with("__") => {
+                let type_name = own.type_name().name()?;
                 let path = format!("<**{type_name}**>.{name}");
                 Some(self.thing(Thing::Outside { file, binding: None, path, depth: usize::MAX }))
             }

@@ -5,7 +5,7 @@ use compact_str::CompactString;
 use super::{Context, Found, Owned, Question, Solver, Thing, ThingId};
 use crate::{
     Language,
-    structure::file::{Argument, BindingId, FunctionParameter, NameSpace, ParameterKind, Value, ValueId},
+    structure::file::{Argument, BindingId, FunctionParameter, ImportValue, NameSpace, ParameterKind, Value, ValueId},
 };
 
 /// Methods of JavaScript's collections that hand each element to a function.
@@ -83,20 +83,23 @@ impl Solver<'_> {
                     false => self.things(context, file, *function),
                 }
             }
-            Value::Import { module, path, binding } => match self.project.package(file, module) {
-                Some(package) => vec![self.thing(Thing::Package(package))],
-                None if self.project.globals(file, module).next().is_some() => {
-                    let known = self.project.globals(file, module);
-                    let found =
-                        known.map(|(file, binding)| Found { file, binding, context: 0, receiver: None }).collect();
-                    self.of_places(found)
+            Value::Import(import) => {
+                let ImportValue { module, path, binding } = import.as_ref();
+                match self.project.package(file, module) {
+                    Some(package) => vec![self.thing(Thing::Package(package))],
+                    None if self.project.globals(file, module).next().is_some() => {
+                        let known = self.project.globals(file, module);
+                        let found =
+                            known.map(|(file, binding)| Found { file, binding, context: 0, receiver: None }).collect();
+                        self.of_places(found)
+                    }
+                    None => {
+                        let depth = module.split('.').count();
+                        let path = path.to_string();
+                        vec![self.thing(Thing::Outside { file, binding: *binding, path, depth })]
+                    }
                 }
-                None => {
-                    let depth = module.split('.').count();
-                    let path = path.to_string();
-                    vec![self.thing(Thing::Outside { file, binding: *binding, path, depth })]
-                }
-            },
+            }
             Value::Super { class } => {
                 let classes = self.things(context, file, *class);
                 classes.into_iter().map(|class| self.thing(Thing::Super { class })).collect()
@@ -349,7 +352,7 @@ impl Solver<'_> {
         shift: usize,
     ) -> Option<Vec<ThingId>> {
         let (arguments, named): (Vec<Argument>, &[(CompactString, ValueId)]) = match self.structure(file).value(call) {
-            Value::Call { arguments, named, .. } => (arguments.clone(), named),
+            Value::Call { arguments, named, .. } => (arguments.to_vec(), named),
             Value::Applied { arguments, .. } => {
                 (arguments.iter().map(|value| Argument { value: *value, is_spread: false }).collect(), &[])
             }

@@ -17,12 +17,11 @@ use wb_llm::{
     ledger::{FORMAT, LedgerRecord, Opened},
 };
 use wb_shards::{AttemptEnd, KeptParts, OpenPlan, ShardOutput, passing};
+use wb_synth::chain::PORTION;
 
 use super::{ANSWERS, AnsweredShard, AskedEngine, QUESTIONS, QuestionShards};
 use crate::{encode::fields, environment, interrupt::Interrupt, model_file, shards::inputs::input, synth::LEDGER};
 
-/// Questions that are held at once.
-const PORTION: usize = 2048;
 /// Seconds after which answers are kept in the store, unless `WB_KEEP_SECONDS` says otherwise: what the death of a machine costs
 /// at most.
 const KEEP: f64 = 60.0;

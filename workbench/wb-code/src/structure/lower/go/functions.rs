@@ -261,7 +261,12 @@ impl Lowering<'_, '_> {
                 }
                 "function_type" => {
                     let arguments: Vec<Argument> = Vec::new();
-                    let call = Value::Call { callee: value, arguments, named: Vec::new(), creates: false };
+                    let call = Value::Call {
+                        callee: value,
+                        arguments: arguments.into(),
+                        named: Box::default(),
+                        creates: false,
+                    };
                     value = self.builder.value(call);
                     inner("result")?
                 }

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{ANY, Lowering, PACKAGE, field};
 use crate::structure::{
     builder::{NewBinding, children},
-    file::{BindingKind, Value},
+    file::{BindingKind, ImportValue},
 };
 
 impl Lowering<'_, '_> {
@@ -33,11 +33,7 @@ impl Lowering<'_, '_> {
         let place = alias.unwrap_or(path);
         let name = names.first().map_or("", |name| name.as_str());
         let binding = self.builder.loose(name, place, new);
-        let value = self.builder.value(Value::Import {
-            path: module.clone().into(),
-            module: module.into(),
-            binding: Some(binding),
-        });
+        let value = self.builder.value(ImportValue::value(module.clone(), module, Some(binding)));
         self.builder.binding_mut(binding).value = Some(value);
         match names.as_slice() {
             [name] => self.builder.export(self.file, name, binding),

@@ -132,7 +132,7 @@ impl<'s> Lowering<'_, 's> {
             let binding = self.builder.loose(name, *node, new);
             record.fields.push((FieldKey::Name((*name).into()), binding));
         }
-        self.builder.value(Value::Record(record))
+        self.builder.value(Value::Record(Box::new(record)))
     }
 
     /// Several values in their order; one alone is itself.

@@ -21,7 +21,7 @@ impl Lowering<'_, '_> {
             let parameters = self.type_parameters(field(spec, "type_parameters"), around);
             let what = match spec.kind() {
                 "type_alias" => Value::TypeAlias { parameters, of: self.type_of(of, around) },
-                _ => Value::Class(self.class(of, around, value, parameters)),
+                _ => Value::Class(Box::new(self.class(of, around, value, parameters))),
             };
             self.builder.structure.values[value.0 as usize] = what;
         }
@@ -131,7 +131,7 @@ impl Lowering<'_, '_> {
             "struct_type" | "interface_type" => {
                 let value = self.builder.opaque();
                 let class = self.class(node, scope, value, Vec::new());
-                self.builder.structure.values[value.0 as usize] = Value::Class(class);
+                self.builder.structure.values[value.0 as usize] = Value::Class(Box::new(class));
                 value
             }
             _ => self.expression(node, scope),

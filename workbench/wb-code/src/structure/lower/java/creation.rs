@@ -160,6 +160,6 @@ impl Lowering<'_, '_> {
         let value = self.any_of(values);
         let binding = self.builder.loose("", node, NewBinding::of(BindingKind::Field, value));
         let fields = vec![(FieldKey::Any, binding)];
-        self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
+        self.builder.value(Value::Record(Box::new(RecordValue { fields, ..RecordValue::default() })))
     }
 }

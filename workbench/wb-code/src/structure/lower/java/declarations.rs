@@ -121,7 +121,7 @@ impl Lowering<'_, '_> {
         for (parameter, place) in parameters.iter().zip(0..) {
             self.builder.export(scope, &type_argument(place), parameter.binding);
         }
-        let value = Value::Class(ClassValue { scope: Some(scope), parameters, bases });
+        let value = Value::Class(Box::new(ClassValue { scope: Some(scope), parameters, bases }));
         self.builder.structure.values[class.0 as usize] = value;
         let initializers = self.block_in(scope);
         let this = self.builder.value(Value::Instance(class));

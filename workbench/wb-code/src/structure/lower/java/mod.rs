@@ -18,7 +18,7 @@ use tree_sitter::Node;
 
 use crate::structure::{
     builder::{NewBinding, StructureBuilder, children, field},
-    file::{BindingKind, NameSpace, ScopeId, ScopeKind, Value, ValueId},
+    file::{BindingKind, ImportValue, NameSpace, ScopeId, ScopeKind, Value, ValueId},
 };
 
 /// Statements, expressions and types in each other at most; what is deeper is left out.
@@ -77,7 +77,7 @@ pub(super) fn lower(builder: &mut StructureBuilder<'_>, root: Node<'_>) {
 
 /// A package by its full name.
 fn import(builder: &mut StructureBuilder<'_>, name: &str) -> ValueId {
-    builder.value(Value::Import { module: name.into(), path: name.into(), binding: None })
+    builder.value(ImportValue::value(name, name, None))
 }
 
 struct Lowering<'b, 's> {

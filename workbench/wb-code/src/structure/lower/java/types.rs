@@ -131,7 +131,7 @@ impl Lowering<'_, '_> {
         let object = self.of_lang("Object");
         let object = self.builder.value(Value::Instance(object));
         let (fields, spreads) = (vec![(FieldKey::Any, binding)], vec![object]);
-        self.builder.value(Value::Record(RecordValue { fields, spreads, type_name: BuiltinType::None }))
+        self.builder.value(Value::Record(Box::new(RecordValue { fields, spreads, type_name: BuiltinType::None })))
     }
 
     /// Binds the parameters that a declaration has; without arguments, they are what bounds them.

@@ -47,7 +47,7 @@ impl<'t> Script<'_, '_, 't> {
         }
         let own = self.builder.scope(ScopeKind::Class, Some(outer), Some(value));
         let class = ClassValue { scope: Some(own), parameters, bases };
-        self.builder.structure.values[value.0 as usize] = Value::Class(class);
+        self.builder.structure.values[value.0 as usize] = Value::Class(Box::new(class));
         for member in field(node, "body").map(children).unwrap_or_default() {
             self.class_member(member, own, value);
         }
@@ -144,7 +144,7 @@ impl<'t> Script<'_, '_, 't> {
         }
         let own = self.builder.scope(ScopeKind::Class, Some(outer), Some(value));
         let class = ClassValue { scope: Some(own), parameters, bases };
-        self.builder.structure.values[value.0 as usize] = Value::Class(class);
+        self.builder.structure.values[value.0 as usize] = Value::Class(Box::new(class));
         for member in field(node, "body").map(children).unwrap_or_default() {
             self.type_member(member, own, value);
         }

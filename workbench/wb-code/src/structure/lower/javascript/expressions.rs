@@ -286,7 +286,7 @@ impl<'t> Script<'_, '_, 't> {
                 _ => _ = self.expression(member, scope),
             }
         }
-        self.builder.structure.values[record.0 as usize] = Value::Record(written);
+        self.builder.structure.values[record.0 as usize] = Value::Record(Box::new(written));
         record
     }
 
@@ -332,7 +332,7 @@ impl<'t> Script<'_, '_, 't> {
             let binding = self.builder.loose("", part, NewBinding::of(BindingKind::Element, value));
             record.fields.push((FieldKey::Name(i32::to_string(&at).into()), binding));
         }
-        self.builder.structure.values[array.0 as usize] = Value::Record(record);
+        self.builder.structure.values[array.0 as usize] = Value::Record(Box::new(record));
         array
     }
 }

@@ -5,15 +5,14 @@ use tree_sitter::Node;
 use super::{Script, field, unquoted};
 use crate::structure::{
     builder::{NewBinding, children},
-    file::{BindingId, BindingKind, NameSpace, ScopeId, ScopeKind, Value, ValueId},
+    file::{BindingId, BindingKind, ImportValue, NameSpace, ScopeId, ScopeKind, Value, ValueId},
 };
 
 impl<'t> Script<'_, '_, 't> {
     /// The module of a name in quotes, which names its file.
     pub(super) fn imported(&mut self, source: Node<'t>, scope: ScopeId) -> ValueId {
         let module = unquoted(self.builder.text(source)).to_owned();
-        let value =
-            self.builder.value(Value::Import { path: module.clone().into(), module: module.into(), binding: None });
+        let value = self.builder.value(ImportValue::value(module.clone(), module, None));
         self.builder.refer(source, scope, value);
         value
     }

@@ -87,7 +87,7 @@ impl<'t> Script<'_, '_, 't> {
                 let value = self.function_type(node, scope);
                 let binding = self.builder.loose("new()", node, NewBinding::of(BindingKind::Function, value));
                 let fields = vec![(FieldKey::Name("new()".into()), binding)];
-                self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
+                self.builder.value(Value::Record(Box::new(RecordValue { fields, ..RecordValue::default() })))
             }
             "union_type" | "intersection_type" => {
                 let values = children(node).into_iter().map(|it| self.type_value(it, scope)).collect();
@@ -171,7 +171,7 @@ impl<'t> Script<'_, '_, 't> {
         let element = self.builder.value(Value::Instance(of));
         let binding = self.builder.loose("", node, NewBinding::of(BindingKind::Element, element));
         let fields = vec![(FieldKey::Any, binding)];
-        self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
+        self.builder.value(Value::Record(Box::new(RecordValue { fields, ..RecordValue::default() })))
     }
 
     fn generic(&mut self, node: Node<'t>, scope: ScopeId) -> ValueId {
@@ -210,7 +210,7 @@ impl<'t> Script<'_, '_, 't> {
             let binding = self.builder.loose(&name, part, NewBinding::of(BindingKind::Element, element));
             fields.push((FieldKey::Name(name.into()), binding));
         }
-        self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
+        self.builder.value(Value::Record(Box::new(RecordValue { fields, ..RecordValue::default() })))
     }
 
     fn object_type(&mut self, node: Node<'t>, scope: ScopeId) -> ValueId {
@@ -246,7 +246,7 @@ impl<'t> Script<'_, '_, 't> {
             let binding = self.builder.loose(&text, name, new);
             fields.push((FieldKey::Name(text.into()), binding));
         }
-        self.builder.value(Value::Record(RecordValue { fields, ..RecordValue::default() }))
+        self.builder.value(Value::Record(Box::new(RecordValue { fields, ..RecordValue::default() })))
     }
 
     /// A type of functions is a function of which only the types are known.

@@ -114,7 +114,7 @@ impl Lowering<'_, '_> {
             }
         }
         self.builder.structure.values[value.0 as usize] =
-            Value::Class(ClassValue { scope: Some(scope), parameters: Vec::new(), bases });
+            Value::Class(Box::new(ClassValue { scope: Some(scope), parameters: Vec::new(), bases }));
         self.define(field(node, "name"), place, BindingKind::Class, bound.unwrap_or(value));
         if let Some(body) = field(node, "body") {
             self.statements(body, Place { scope, class: Some(value) });

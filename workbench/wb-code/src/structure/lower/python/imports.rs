@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Lowering, Place, field};
 use crate::structure::{
     builder::{NewBinding, children},
-    file::{BindingKind, NameSpace, Value},
+    file::{BindingKind, ImportValue, NameSpace, Value},
 };
 
 impl Lowering<'_, '_> {
@@ -21,8 +21,7 @@ impl Lowering<'_, '_> {
             let scope = self.scope_of(own, place);
             let binding = self.bind(scope, own, name, NewBinding::new(BindingKind::Import).alias());
             let (module, path) = (module.to_owned(), path.to_owned());
-            let value =
-                self.builder.value(Value::Import { module: module.into(), path: path.into(), binding: Some(binding) });
+            let value = self.builder.value(ImportValue::value(module, path, Some(binding)));
             self.builder.binding_mut(binding).value = Some(value);
         }
     }
@@ -31,8 +30,7 @@ impl Lowering<'_, '_> {
         let module = field(node, "module_name").map_or("__future__", |module| self.builder.text(module)).to_owned();
         let mut cursor = node.walk();
         let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
-        let of =
-            self.builder.value(Value::Import { module: module.clone().into(), path: module.into(), binding: None });
+        let of = self.builder.value(ImportValue::value(module.clone(), module, None));
         if names.is_empty() {
             if children(node).iter().any(|child| child.kind() == "wildcard_import") {
                 self.builder.include(place.scope, of);

@@ -20,7 +20,7 @@ impl Lowering<'_, '_> {
             let binding = self.builder.loose("", part, NewBinding::of(BindingKind::Element, value));
             record.fields.push((FieldKey::Name(at.to_string().into()), binding));
         }
-        self.builder.value(Value::Record(record))
+        self.builder.value(Value::Record(Box::new(record)))
     }
 
     pub(super) fn field_of(&mut self, node: Node<'_>, name: &str, value: ValueId) -> BindingId {
@@ -40,7 +40,7 @@ impl Lowering<'_, '_> {
             let binding = self.field_of(key, &text, value);
             record.fields.push((FieldKey::Value(key_value), binding));
         }
-        self.builder.value(Value::Record(record))
+        self.builder.value(Value::Record(Box::new(record)))
     }
 
     /// A comprehension has a scope of its own.
@@ -68,7 +68,7 @@ impl Lowering<'_, '_> {
             let binding = self.builder.loose("", *first, NewBinding::of(BindingKind::Element, value));
             record.fields.push((FieldKey::Any, binding));
         }
-        self.builder.value(Value::Record(record))
+        self.builder.value(Value::Record(Box::new(record)))
     }
 
     pub(super) fn interpolations(&mut self, node: Node<'_>, place: Place) {

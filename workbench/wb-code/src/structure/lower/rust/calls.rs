@@ -79,7 +79,8 @@ impl Lowering<'_, '_> {
         if let Some(function) = field(node, "function") {
             self.filled(function, &arguments, place);
         }
-        self.builder.set(value, Value::Call { callee, arguments, named: Vec::new(), creates: false });
+        self.builder
+            .set(value, Value::Call { callee, arguments: arguments.into(), named: Box::default(), creates: false });
         self.builder.structure.calls.push(CallSite { value, scope: place.scope, line: line(node) });
         value
     }
@@ -196,7 +197,7 @@ impl Lowering<'_, '_> {
                 }
             }
         }
-        self.builder.set(value, Value::Call { callee, arguments: Vec::new(), named, creates: true });
+        self.builder.set(value, Value::Call { callee, arguments: Box::default(), named: named.into(), creates: true });
         value
     }
 }

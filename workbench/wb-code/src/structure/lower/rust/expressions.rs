@@ -172,7 +172,7 @@ impl Lowering<'_, '_> {
             let binding = self.builder.loose("", part, NewBinding::of(BindingKind::Field, value));
             record.fields.push((FieldKey::Name(at.to_string().into()), binding));
         }
-        self.builder.value(Value::Record(record))
+        self.builder.value(Value::Record(Box::new(record)))
     }
 
     fn block_expression(&mut self, node: Node<'_>, place: Place) -> ValueId {

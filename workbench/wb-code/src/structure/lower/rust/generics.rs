@@ -19,7 +19,7 @@ impl Lowering<'_, '_> {
             let text = self.builder.text(name);
             let binding = match one.kind() {
                 "type_parameter" => {
-                    let class = self.builder.value(Value::Class(ClassValue::default()));
+                    let class = self.builder.value(Value::Class(Box::new(ClassValue::default())));
                     let new = NewBinding::of(BindingKind::Parameter, class).in_space(TYPE);
                     let binding = self.builder.bind(place.scope, text, name, new);
                     self.generics.push(Generic { name: text.to_owned(), binding, class, callable: None });
@@ -138,7 +138,12 @@ impl Lowering<'_, '_> {
             let returned = returned.and_then(|name| self.generics.iter().skip(first).find(|it| it.name == name));
             if let Some(binding) = returned.map(|generic| generic.binding) {
                 let (arguments, named) = (Vec::new(), Vec::new());
-                let call = self.builder.value(Value::Call { callee: *value, arguments, named, creates: false });
+                let call = self.builder.value(Value::Call {
+                    callee: *value,
+                    arguments: arguments.into(),
+                    named: named.into(),
+                    creates: false,
+                });
                 let class = self.builder.value(Value::ClassOf(call));
                 inferred.push((binding, class));
             }

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{BOTH, Class, Lowering, MACRO, Own, Place, TYPE, VALUE, field};
 use crate::structure::{
     builder::{NewBinding, children},
-    file::{BindingKind, ClassValue, Extension, NameSpace, ScopeKind, Value, ValueId},
+    file::{BindingKind, ClassValue, Extension, ImportValue, NameSpace, ScopeKind, Value, ValueId},
 };
 
 impl Lowering<'_, '_> {
@@ -103,7 +103,8 @@ impl Lowering<'_, '_> {
         let parameters = self.generics(node, inner);
         members(self, inner, value);
         self.generics.truncate(first);
-        self.builder.set(value, Value::Class(ClassValue { scope: Some(inner.items), parameters, bases: derived }));
+        self.builder
+            .set(value, Value::Class(Box::new(ClassValue { scope: Some(inner.items), parameters, bases: derived })));
         self.define(node, place, BindingKind::Class, value, space);
     }
 
@@ -118,12 +119,12 @@ impl Lowering<'_, '_> {
             self.expression(number, place);
         }
         let class = ClassValue { scope: Some(items), parameters: Vec::new(), bases: vec![of] };
-        self.builder.set(value, Value::Class(class));
+        self.builder.set(value, Value::Class(Box::new(class)));
         self.define(node, place, BindingKind::Class, value, BOTH);
     }
 
     fn trait_item(&mut self, node: Node<'_>, place: Place) {
-        let value = self.builder.value(Value::Class(ClassValue::default()));
+        let value = self.builder.value(Value::Class(Box::new(ClassValue::default())));
         let named = self.named(node, place);
         let mut inner = self.class_place(place, value);
         inner.own = Some(Own { value, named, nearest: None });
@@ -181,7 +182,7 @@ impl Lowering<'_, '_> {
         }
         self.generics.truncate(first);
         let class = ClassValue { scope: Some(inner.items), parameters, bases: vec![of] };
-        self.builder.set(owner, Value::Class(class));
+        self.builder.set(owner, Value::Class(Box::new(class)));
         self.builder.structure.extensions.push(Extension { of: named, scope: inner.items, bases });
     }
 
@@ -199,7 +200,7 @@ impl Lowering<'_, '_> {
             value,
             match of {
                 Some(of) => Value::TypeAlias { parameters, of },
-                None => Value::Class(ClassValue { scope: None, parameters, bases }),
+                None => Value::Class(Box::new(ClassValue { scope: None, parameters, bases })),
             },
         );
         self.define(node, place, BindingKind::Class, value, TYPE);
@@ -237,7 +238,7 @@ impl Lowering<'_, '_> {
                     (Some(path), false) => format!("path ./{within}{path}"),
                     (None, _) => format!("mod {within}{text}"),
                 };
-                self.builder.value(Value::Import { module: module.into(), path: text.into(), binding: None })
+                self.builder.value(ImportValue::value(module, text, None))
             }
         };
         self.define(node, place, BindingKind::Module, value, TYPE);

@@ -22,7 +22,7 @@ use tree_sitter::Node;
 
 use crate::structure::{
     builder::{StructureBuilder, children, deep},
-    file::{BindingId, NameSpace, ScopeId, ScopeKind, Value, ValueId},
+    file::{BindingId, ImportValue, NameSpace, ScopeId, ScopeKind, Value, ValueId},
 };
 
 const VALUE: NameSpace = NameSpace::VALUE;
@@ -173,7 +173,7 @@ impl Lowering<'_, '_> {
             return *known;
         }
         let (module, path) = ("::std".to_owned(), "std".to_owned());
-        let of = self.builder.value(Value::Import { module: module.into(), path: path.into(), binding: None });
+        let of = self.builder.value(ImportValue::value(module, path, None));
         let value = self.builder.value(Value::Member { of, name: name.into(), space: TYPE });
         self.standard.insert(name, value);
         value

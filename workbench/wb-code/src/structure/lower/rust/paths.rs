@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{ANY, Lowering, Place, TYPE, field};
 use crate::structure::{
     builder::children,
-    file::{NameSpace, ScopeId, ScopeKind, Value, ValueId},
+    file::{ImportValue, NameSpace, ScopeId, ScopeKind, Value, ValueId},
 };
 
 impl Lowering<'_, '_> {
@@ -93,7 +93,8 @@ impl Lowering<'_, '_> {
     /// The module around one that a path has come to.
     fn above(&mut self, of: ValueId) -> ValueId {
         match self.builder.structure.value(of) {
-            Value::Import { module, .. } => {
+            Value::Import(import) => {
+                let module = &import.module;
                 let module = format!("{module}::super");
                 self.import(&module)
             }
@@ -117,7 +118,7 @@ impl Lowering<'_, '_> {
 
     pub(super) fn import(&mut self, module: &str) -> ValueId {
         let path = module.trim_start_matches("::").to_owned();
-        self.builder.value(Value::Import { module: module.into(), path: path.into(), binding: None })
+        self.builder.value(ImportValue::value(module, path, None))
     }
 
     /// Binds the names of a `use`: a path, a list, everything.

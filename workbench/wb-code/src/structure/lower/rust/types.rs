@@ -59,7 +59,7 @@ impl Lowering<'_, '_> {
                 // Members of the first count before those of the second.
                 let parts = children(node).into_iter().filter(|part| !matches!(part.kind(), "lifetime" | "use_bounds"));
                 let bases: Vec<ValueId> = parts.map(|part| self.ty(part, place)).collect();
-                self.builder.value(Value::Class(ClassValue { bases, ..ClassValue::default() }))
+                self.builder.value(Value::Class(Box::new(ClassValue { bases, ..ClassValue::default() })))
             }
             "removed_trait_bound" | "bracketed_type" => match node.named_child(0) {
                 Some(inner) => self.ty(inner, place),
@@ -114,7 +114,7 @@ impl Lowering<'_, '_> {
             let inner = match ty.kind() {
                 "trait_bounds" => {
                     let bases = self.bounds(ty, None, place);
-                    self.builder.value(Value::Class(ClassValue { bases, ..ClassValue::default() }))
+                    self.builder.value(Value::Class(Box::new(ClassValue { bases, ..ClassValue::default() })))
                 }
                 _ => self.ty(ty, place),
             };
@@ -122,8 +122,10 @@ impl Lowering<'_, '_> {
             let text = self.builder.text(name);
             self.builder.bind(scope, text, name, NewBinding::of(BindingKind::Class, alias).in_space(TYPE));
         }
-        self.builder
-            .set(value, Value::Class(ClassValue { scope: Some(scope), parameters: Vec::new(), bases: vec![of] }));
+        self.builder.set(
+            value,
+            Value::Class(Box::new(ClassValue { scope: Some(scope), parameters: Vec::new(), bases: vec![of] })),
+        );
         value
     }
 
@@ -135,7 +137,7 @@ impl Lowering<'_, '_> {
             let binding = self.builder.loose("", part, new);
             record.fields.push((FieldKey::Name(at.to_string().into()), binding));
         }
-        self.builder.value(Value::Record(record))
+        self.builder.value(Value::Record(Box::new(record)))
     }
 
     /// `fn(A) -> B`, `Fn(A) -> B`.
