@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{
-    EncoderRef, remote,
+    EncoderRef,
     run_dir::write_json,
     statistics::{Comparison, quantile},
 };
@@ -74,8 +74,7 @@ impl SearchBench<'_> {
         let Self { set, folder, weights, .. } = &self;
         let opened = self.encoder.as_ref().map(|(reference, device)| open(reference, *device)).transpose()?;
         let mut indexed = indexed(*set, folder, progress)?;
-        let other = self.against.map(remote::local).transpose()?;
-        let other = other.map(|file| indexed.0.other(&file, &indexed.1)).transpose()?;
+        let other = self.against.map(|file| indexed.0.other(file, &indexed.1)).transpose()?;
         let mut rows = vec![measure(&indexed.0, &indexed.1, &RankingWeights::plain(), "BM25")?];
         (indexed.0.in_context, indexed.0.hops) = (self.in_context, self.hops);
         rows.push(measure(&indexed.0, &indexed.1, weights, "wb search, no model")?);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use wb_core::{Seed, statistics::compare};
+use wb_core::{Seed, remote, statistics::compare};
 use wb_retrieval::trec::{TrecRanking, read_runs};
 
 use super::{
@@ -31,8 +31,9 @@ impl LoadedSet {
     /// Reads another ranking on this set: what `--json` wrote, or a run file whose queries are the set's ids and whose
     /// documents are `path`, `path:line` or `path:from-to`; a question that it does not have is one without answers.
     pub fn other(&self, path: &Path, indexes: &[CodeIndex]) -> Result<Measured> {
-        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
         let contestant = path.display().to_string();
+        let path = &remote::local(path)?;
+        let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
         if text.trim_start().starts_with('{') {
             let measured: Measured = read_json(path)?;
             if measured.set != self.set {

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Generic, Lowering, Place, TYPE, field};
 use crate::structure::{
     builder::{NewBinding, children},
-    file::{BindingId, BindingKind, ClassValue, FunctionParameter, ParameterKind, Value, ValueId},
+    file::{BindingId, BindingKind, FunctionParameter, ParameterKind, Value, ValueId},
 };
 
 impl Lowering<'_, '_> {
@@ -19,7 +19,7 @@ impl Lowering<'_, '_> {
             let text = self.builder.text(name);
             let binding = match one.kind() {
                 "type_parameter" => {
-                    let class = self.builder.value(Value::Class(Box::new(ClassValue::default())));
+                    let class = self.builder.value(Value::Class(Box::default()));
                     let new = NewBinding::of(BindingKind::Parameter, class).in_space(TYPE);
                     let binding = self.builder.bind(place.scope, text, name, new);
                     self.generics.push(Generic { name: text.to_owned(), binding, class, callable: None });

@@ -124,7 +124,7 @@ impl Lowering<'_, '_> {
     }
 
     fn trait_item(&mut self, node: Node<'_>, place: Place) {
-        let value = self.builder.value(Value::Class(Box::new(ClassValue::default())));
+        let value = self.builder.value(Value::Class(Box::default()));
         let named = self.named(node, place);
         let mut inner = self.class_place(place, value);
         inner.own = Some(Own { value, named, nearest: None });
