@@ -85,22 +85,10 @@ impl<'s> StructureBuilder<'s> {
     /// A binding that no scope has.
     pub fn loose(&mut self, name: &str, node: Node<'_>, new: NewBinding) -> BindingId {
         let NewBinding { kind, space, value, declared, is_alias, of_instance } = new;
-        let name = name.to_owned();
+        let name = name.into();
         let (span, line) = (span(node), line(node));
         let (heirs, block) = (Heirs::default(), None);
-        let binding = Binding {
-            name: name.into(),
-            kind,
-            space,
-            span,
-            line,
-            value,
-            declared,
-            of_instance,
-            heirs,
-            is_alias,
-            block,
-        };
+        let binding = Binding { name, kind, space, span, line, value, declared, of_instance, heirs, is_alias, block };
         self.structure.bindings.push(binding);
         BindingId(self.structure.bindings.len() as u32 - 1)
     }

@@ -29,7 +29,7 @@ pub(super) struct ProjectTables {
     files: Vec<OnceLock<FileTables>>,
     packages: Vec<OnceLock<PackageTables>>,
     /// Files of Rust by the names of the classes that they extend.
-    extending: OnceLock<HashMap<CompactString, Vec<usize>>>,
+    extending: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
 impl ProjectTables {
@@ -53,11 +53,11 @@ impl ProjectTables {
     /// Files of Rust, where a type may be extended in any file that sees it, with extensions of classes of a name.
     pub fn extending(&self, project: &Project, name: &str) -> &[usize] {
         let by_name = self.extending.get_or_init(|| {
-            let mut files: HashMap<CompactString, Vec<usize>> = HashMap::new();
+            let mut files: HashMap<String, Vec<usize>> = HashMap::new();
             let all = project.with_standard().iter().enumerate();
             for (at, file) in all.filter(|(_, file)| file.language == Language::Rust) {
                 for name in &file.head.extended {
-                    files.entry(name.clone().into()).or_default().push(at);
+                    files.entry(name.clone()).or_default().push(at);
                 }
             }
             files
@@ -78,7 +78,7 @@ pub(super) struct FileTables {
     /// Names of classes.
     pub classes: FxHashMap<ValueId, CompactString>,
     /// Extensions by the names of what they extend.
-    pub extensions: HashMap<CompactString, Vec<usize>>,
+    pub extensions: HashMap<String, Vec<usize>>,
 }
 
 /// Tables that the solver looks up in the files of a package again and again.
@@ -140,11 +140,11 @@ fn classes(structure: &FileStructure) -> FxHashMap<ValueId, CompactString> {
     classes.filter_map(|binding| Some((binding.value?, binding.name.clone()))).collect()
 }
 
-fn extensions(structure: &FileStructure) -> HashMap<CompactString, Vec<usize>> {
-    let mut by_name: HashMap<CompactString, Vec<usize>> = HashMap::new();
+fn extensions(structure: &FileStructure) -> HashMap<String, Vec<usize>> {
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, extension) in structure.extensions.iter().enumerate() {
         for name in structure.extended(extension) {
-            by_name.entry(name.into()).or_default().push(at);
+            by_name.entry(name).or_default().push(at);
         }
     }
     by_name

@@ -6,8 +6,7 @@ use super::{ANY, Block, ELEMENT, KEY, Lowering, field, fields};
 use crate::structure::{
     builder::{NewBinding, children},
     file::{
-        Argument, BindingKind, Extension, FunctionParameter, FunctionValue, ParameterKind, ScopeId, ScopeKind, Value,
-        ValueId,
+        BindingKind, Extension, FunctionParameter, FunctionValue, ParameterKind, ScopeId, ScopeKind, Value, ValueId,
     },
 };
 
@@ -260,13 +259,8 @@ impl Lowering<'_, '_> {
                     if is_key { key } else { of }
                 }
                 "function_type" => {
-                    let arguments: Vec<Argument> = Vec::new();
-                    let call = Value::Call {
-                        callee: value,
-                        arguments: arguments.into(),
-                        named: Box::default(),
-                        creates: false,
-                    };
+                    let call =
+                        Value::Call { callee: value, arguments: Box::default(), named: Box::default(), creates: false };
                     value = self.builder.value(call);
                     inner("result")?
                 }

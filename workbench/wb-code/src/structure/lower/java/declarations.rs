@@ -99,10 +99,9 @@ impl Lowering<'_, '_> {
             }
             "record_declaration" => self.of_lang("Record"),
             "annotation_type_declaration" => {
-                let (name, space) = ("annotation".to_owned(), NameSpace::TYPE);
-                let package = self.builder.value(Value::Member { of: self.lang, name: name.into(), space });
-                let name = "Annotation".to_owned();
-                self.builder.value(Value::Member { of: package, name: name.into(), space })
+                let space = NameSpace::TYPE;
+                let package = self.builder.value(Value::Member { of: self.lang, name: "annotation".into(), space });
+                self.builder.value(Value::Member { of: package, name: "Annotation".into(), space })
             }
             _ => self.of_lang("Object"),
         }

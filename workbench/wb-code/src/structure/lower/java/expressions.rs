@@ -121,8 +121,8 @@ impl Lowering<'_, '_> {
         match node.kind() {
             "identifier" => self.builder.name(node, scope, NameSpace::VALUE),
             "this" => {
-                let (name, space, at) = ("this".to_owned(), NameSpace::VALUE, node.start_byte() as u32);
-                self.builder.value(Value::Name { name: name.into(), scope, space, at })
+                let (name, space, at) = ("this".into(), NameSpace::VALUE, node.start_byte() as u32);
+                self.builder.value(Value::Name { name, scope, space, at })
             }
             "super" => match self.class_around(scope) {
                 Some(class) => self.builder.value(Value::Super { class }),
