@@ -54,7 +54,7 @@ impl FileLock {
 }
 
 /// Name of this host; nothing where the system does not tell it.
-pub(crate) fn host() -> String {
+pub fn host() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 

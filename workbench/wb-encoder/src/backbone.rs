@@ -10,6 +10,7 @@
 use std::any::Any;
 
 use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
 use wb_core::GroupMaxima;
 
 use crate::{
@@ -69,6 +70,21 @@ pub trait Backbone: Send + Sync {
         None
     }
 
+    /// True where backward passes leave gradients where they were computed until [`Backbone::collect_gradients`], and add
+    /// nothing.
+    fn keeps_gradients(&self) -> bool {
+        false
+    }
+
+    /// Adds to `gradients` what backward passes since the last call have left elsewhere: once a step, before anyone reads
+    /// them. Most backbones leave nothing.
+    fn collect_gradients(&self, _gradients: &mut Gradients) -> Result<()> {
+        Ok(())
+    }
+
+    /// Drops what [`Backbone::collect_gradients`] would add.
+    fn forget_gradients(&self) {}
+
     /// Its device, as a help to search vectors; none for the processor.
     fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
         None
@@ -90,7 +106,8 @@ pub trait Backbone: Send + Sync {
         Ok(self.embed_tracked(batch, dropout)?.1)
     }
 
-    /// Adds the gradients of the weights to `gradients`, given the loss's gradient at the embeddings, `[texts, dim]`.
+    /// Adds the gradients of the weights to `gradients`, given the loss's gradient at the embeddings, `[texts, dim]`; see
+    /// [`Backbone::keeps_gradients`].
     fn backward(
         &self,
         tape: BackboneTape,
@@ -124,7 +141,7 @@ pub trait Backbone: Send + Sync {
 }
 
 /// Tokens that passes have computed, and places beside shorter texts that were computed for nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Padding {
     /// Tokens of texts.
     pub tokens: u64,

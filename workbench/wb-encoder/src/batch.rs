@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// Tokens that are handed to a device at once, and that it computes at once where nothing of them is kept and there is
 /// memory enough.
 pub const BATCH_TOKENS: usize = 16_384;
 
 /// Texts as token ids. Text `i` is `ids[offsets[i]..offsets[i + 1]]`, special tokens included.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TokenBatch {
     ids: Vec<u32>,
     offsets: Vec<usize>,

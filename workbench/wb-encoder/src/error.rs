@@ -4,10 +4,23 @@ use std::fmt::Display;
 
 pub use wb_core::{Error, Result};
 
-/// An error of a device: its words without the device's name, and whether its memory ran out.
-pub(crate) struct DeviceFailure {
+/// The kind of an error of a device.
+#[derive(Debug, Clone)]
+pub struct DeviceFailure {
+    /// Its words without the device's name.
     pub words: String,
+    /// True where its memory ran out.
     pub out_of_memory: bool,
+}
+
+/// The kind of an error that a process which shares a training is gone or cannot be heard. What is here is whole, and the
+/// training goes on from it once there is another.
+#[derive(Debug, Clone, Copy)]
+pub struct LostRank;
+
+/// True where a process that shares a training is lost.
+pub(crate) fn is_lost_rank(error: &Error) -> bool {
+    error.kind::<LostRank>().is_some()
 }
 
 /// A device that this build or machine lacks, or that computes wrongly.

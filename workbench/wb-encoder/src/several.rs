@@ -1,9 +1,14 @@
 //! Several devices that compute one batch: each has the whole model and takes a part of the texts.
 //!
 //! The loss sees the whole batch, as it does with gradient caching: two devices with 16 pairs each learn what one learns
-//! with 32. Gradients are added up in the order in which the devices are named, so that the same devices give the same sums.
+//! with 32. Each device adds up its own gradients; once a step these are added to each other in the order in which the
+//! devices are named, so that the same devices give the same sums, wherever they stand.
 
-use std::{ops::Range, thread};
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 use wb_core::GroupMaxima;
@@ -21,6 +26,9 @@ use crate::{
 pub struct SeveralBackbones {
     /// Models with the same weights, at least one.
     list: Vec<Box<dyn Backbone>>,
+    /// Gradients of each since the last sum, but of the first, whose passes add to the sum itself, and of those that keep
+    /// them; zeros of nothing before a pass.
+    apart: Vec<Mutex<Gradients>>,
 }
 
 /// Each device's part of a batch, and its tape.
@@ -32,7 +40,8 @@ impl SeveralBackbones {
         if list.is_empty() {
             return Err(Error::value("device", "an empty list, expected at least one device"));
         }
-        Ok(Self { list })
+        let apart = list.iter().map(|_| Mutex::default()).collect();
+        Ok(Self { list, apart })
     }
 
     fn first(&self) -> &dyn Backbone {
@@ -114,6 +123,24 @@ impl Backbone for SeveralBackbones {
         self.list.iter().map(|backbone| backbone.padding()).sum()
     }
 
+    fn collect_gradients(&self, gradients: &mut Gradients) -> Result<()> {
+        for (backbone, apart) in self.list.iter().zip(&self.apart) {
+            backbone.collect_gradients(gradients)?;
+            let of_device = std::mem::take(&mut *apart.lock().unwrap_or_else(PoisonError::into_inner));
+            for (sum, values) in gradients.iter_mut().zip(of_device.iter()) {
+                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        Ok(())
+    }
+
+    fn forget_gradients(&self) {
+        self.list.iter().for_each(|backbone| backbone.forget_gradients());
+        self.apart
+            .iter()
+            .for_each(|apart| *apart.lock().unwrap_or_else(PoisonError::into_inner) = Gradients::default());
+    }
+
     /// Help of the first device.
     fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
         self.first().group_maxima()
@@ -134,6 +161,14 @@ impl Backbone for SeveralBackbones {
         })?;
         let (embeddings, tapes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         Ok((self.together(&embeddings)?, Box::new(Tapes(tapes))))
+    }
+
+    fn track_again(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<BackboneTape> {
+        let tapes = self.each(self.parts(batch), |backbone, part| {
+            let tape = backbone.track_again(&part, dropout)?;
+            Ok((part, tape))
+        })?;
+        Ok(Box::new(Tapes(tapes)))
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
@@ -159,25 +194,26 @@ impl Backbone for SeveralBackbones {
             return Err(Error::data("backward pass", "got the tape of another backbone, expected its own"));
         };
         let (mut text, mut token) = (0, 0);
-        let parts = tapes.0.into_iter().map(|(part, tape)| {
+        let mut of_first = Some(gradients);
+        let parts = tapes.0.into_iter().zip(&self.apart).map(|((part, tape), apart)| {
             let (texts, tokens) = (text..text + part.len(), token..token + part.ids().len());
             (text, token) = (texts.end, tokens.end);
-            (tape, texts, tokens)
+            (tape, texts, tokens, of_first.take(), apart)
         });
-        let found = self.each(parts.collect(), |backbone, (tape, texts, tokens)| {
+        self.each(parts.collect(), |backbone, (tape, texts, tokens, of_first, apart)| {
             let of_part = Upstream {
                 embeddings: at.embeddings.as_ref().map(|at| at.slice(s![texts, ..])),
                 states: at.states.as_ref().map(|at| at.slice(s![tokens, ..])),
             };
-            let mut gradients = Gradients::zeros(backbone.parameters());
-            backbone.backward_tokens(tape, of_part, &mut gradients)?;
-            Ok(gradients)
-        })?;
-        for of_device in found {
-            for (sum, values) in gradients.iter_mut().zip(of_device.iter()) {
-                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            if let Some(sum) = of_first {
+                return backbone.backward_tokens(tape, of_part, sum);
             }
-        }
+            let mut apart = apart.lock().unwrap_or_else(PoisonError::into_inner);
+            if apart.iter().len() == 0 && !backbone.keeps_gradients() {
+                *apart = Gradients::zeros(backbone.parameters());
+            }
+            backbone.backward_tokens(tape, of_part, &mut apart)
+        })?;
         Ok(())
     }
 }
@@ -254,6 +290,7 @@ mod tests {
                         StepOptions { dropout: Some(Seed(9)), micro_tokens: 0, micro_texts, weight: 0.5, stop: &stop };
                     let found =
                         accumulate(backbone, Meeting::Vectors, &loss, &batch, 3, options, &mut gradients).unwrap();
+                    backbone.collect_gradients(&mut gradients).unwrap();
                     (found, gradients)
                 };
                 let (expected, of_one) = run(&*one, 0);
@@ -278,6 +315,7 @@ mod tests {
             let mut gradients = Gradients::zeros(backbone.parameters());
             let at = Upstream { embeddings: Some(embeddings.view()), states: Some(states.view()) };
             backbone.backward_tokens(tape, at, &mut gradients).unwrap();
+            backbone.collect_gradients(&mut gradients).unwrap();
             (embeddings.clone(), states.clone(), gradients)
         };
         assert!(run(&two) == run(&two));

@@ -128,6 +128,23 @@ impl Values {
         }
     }
 
+    /// Bytes of the numbers in the type of [`Values::weight_type`], little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.weight_type().to_bytes(&self.floats())
+    }
+
+    /// Numbers that [`Values::to_bytes`] wrote in this type.
+    pub fn from_bytes(kind: WeightType, bytes: &[u8]) -> Self {
+        let short = || bytes.chunks_exact(2).map(|two| u16::from_le_bytes([two[0], two[1]])).collect();
+        match kind {
+            WeightType::F32 => {
+                bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+            }
+            WeightType::F16 => Self::of_short(short(), Short::F16),
+            WeightType::Bf16 => Self::of_short(short(), Short::Bf16),
+        }
+    }
+
     /// Adds the numbers to a fingerprint as 32-bit floats, however they are kept, and whether they round what they
     /// multiply.
     pub(crate) fn add_to(&self, fingerprint: &mut FingerprintBuilder) {
@@ -208,6 +225,8 @@ mod tests {
         let check = |values: &Values| {
             assert_eq!((values.weight_type(), values.len(), values.as_floats()), (WeightType::F16, 6, None));
             assert_eq!(values.floats(), floats);
+            let back = Values::from_bytes(values.weight_type(), &values.to_bytes());
+            assert_eq!((back.weight_type(), back.floats()), (values.weight_type(), values.floats()));
             let mut some = [0.0; 2];
             values.copy_to(3, &mut some);
             assert_eq!(some, [0.5, 2.0]);

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use wb_core::EncoderRef;
 use wb_encoder::{
     DeviceConfig, Devices, Folder, KernelSettings, OpenDevice,
     self_test::{self, ProbeReport},
@@ -100,10 +101,14 @@ pub fn all_resolved(devices: &Devices) -> Result<Devices> {
 /// Opens the devices of an experiment, each tried with the model that the experiment begins with if that is a pretrained
 /// one. To be asked for before anything is computed or written.
 pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
-    let devices = &experiment.device;
-    devices.iter().try_for_each(DeviceConfig::require_compiled)?;
+    experiment.device.iter().try_for_each(DeviceConfig::require_compiled)?;
+    all(&experiment.device, experiment.pretrained())
+}
+
+/// Opens devices that stand side by side, each tried with a model, where one is named.
+pub fn all(devices: &Devices, model: Option<&EncoderRef>) -> Result<OpenDevice> {
     let needs_model = devices.iter().any(DeviceConfig::needs_self_test);
-    let model = experiment.pretrained().filter(|_| needs_model).map(encoder::locate).transpose()?;
+    let model = model.filter(|_| needs_model).map(encoder::locate).transpose()?;
     let mut all = devices.iter().map(|device| open(device, model.as_deref())).collect::<Result<Vec<_>>>()?.into_iter();
     let first = all.next().context("the list of devices is empty")?;
     Ok(first.beside(all.collect()))

@@ -9,7 +9,8 @@ use wb_encoder::{OpenDevice, train::TrainOutcome};
 use crate::{
     bench::{self, MeasuredBenchmark},
     config::{ContestantName, Experiment},
-    data, device,
+    data,
+    distributed::Ranks,
     interrupt::Interrupt,
     mine, preflight, resume,
     session::Folders,
@@ -53,7 +54,8 @@ pub enum Ended {
 
 impl<'a> Job<'a> {
     /// An experiment with what it names, checked before anything is computed. `config` is its file, which hints name,
-    /// `resume` a run to go on with, `measured` whether benchmarks follow the training.
+    /// `resume` a run to go on with, `measured` whether benchmarks follow the training, `ranks` the
+    /// other processes of a training by several.
     ///
     /// # Errors
     ///
@@ -64,10 +66,11 @@ impl<'a> Job<'a> {
         folders: Folders<'a>,
         resume: Option<&str>,
         measured: bool,
+        ranks: &Ranks,
     ) -> Result<Self> {
         preflight::preflight(config, experiment, sections(measured))?;
         let named = resume.map(|name| resume::named(experiment, folders.runs, name)).transpose()?;
-        let device = device::of_experiment(experiment)?;
+        let device = ranks.open(experiment)?;
         Ok(Self { experiment, folders, named, device, measured })
     }
 

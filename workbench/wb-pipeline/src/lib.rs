@@ -18,6 +18,7 @@ pub mod cost;
 pub mod data;
 pub mod data_sets;
 pub mod device;
+pub mod distributed;
 pub mod documents;
 pub mod encode;
 pub mod encoder;

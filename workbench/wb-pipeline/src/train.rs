@@ -14,7 +14,7 @@ use wb_encoder::{
 use super::{
     code_labels,
     data::ExperimentPairs,
-    encoder,
+    distributed, encoder,
     inputs::{RunInputs, inputs},
     journals, manifest,
     mine::Refresher,
@@ -59,7 +59,7 @@ pub fn open(experiment: &Experiment, data: &ExperimentPairs, runs: &Path, named:
             run
         }
     };
-    let lock = dir.lock()?;
+    let lock = dir.lock().map_err(distributed::if_together)?;
     // Nobody else writes here now.
     atomic::remove_leftovers(dir.folder())?;
     let stages = Stages::open(&dir)?;

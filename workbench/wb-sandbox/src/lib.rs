@@ -3,9 +3,13 @@
 
 pub mod machine;
 mod made_up;
+mod results;
 mod sandbox;
 pub mod storage;
 
+#[cfg(unix)]
+pub use results::killed_ends_in_the_same_bytes;
+pub use results::{assert_same, result};
 #[cfg(unix)]
 pub use sandbox::send;
 pub use sandbox::{Sandbox, TINY, TRANSFORMER, has, told, without_seconds};

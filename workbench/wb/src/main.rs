@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Ok(end) => ExitCode::from(end as u8),
         Err(error) => {
             output::error(&error);
-            ExitCode::from(commands::End::Error as u8)
+            ExitCode::from(commands::End::of_error(&error) as u8)
         }
     }
 }

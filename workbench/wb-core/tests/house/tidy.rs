@@ -16,7 +16,7 @@ fn uses(package: &Value) -> Vec<String> {
 }
 
 /// The floor of each crate; a crate uses only crates of lower floors.
-const FLOORS: [(&str, u32); 21] = [
+const FLOORS: [(&str, u32); 22] = [
     ("wb-core", 1),
     ("wb-fake-hub", 1),
     ("wb-fake-llm", 1),
@@ -31,6 +31,7 @@ const FLOORS: [(&str, u32); 21] = [
     ("wb-shards", 2),
     ("wb-llm", 2),
     ("wb-data", 3),
+    ("wb-ranks", 3),
     ("wb-bench", 4),
     ("wb-mcp", 4),
     ("wb-sql", 4),

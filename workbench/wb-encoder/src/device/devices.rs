@@ -34,6 +34,12 @@ impl Devices {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 
+    /// Puts others behind them.
+    #[must_use]
+    pub fn and(&self, others: impl IntoIterator<Item = DeviceConfig>) -> Self {
+        Self { first: self.first, others: self.others.iter().copied().chain(others).collect() }
+    }
+
     /// Puts another device in the place of the first.
     #[must_use]
     pub fn with_first(&self, first: DeviceConfig) -> Self {

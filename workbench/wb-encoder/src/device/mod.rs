@@ -5,9 +5,11 @@
 
 mod config;
 mod devices;
+mod far;
 
 #[cfg(feature = "burn")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 #[cfg(feature = "burn")]
 use burn::tensor::Device;
@@ -16,6 +18,7 @@ use burn::tensor::DeviceType;
 
 pub use config::DeviceConfig;
 pub use devices::Devices;
+pub use far::FarDevice;
 
 #[cfg(feature = "burn")]
 use crate::on_device::BurnBackbone;
@@ -38,8 +41,10 @@ pub struct OpenDevice {
     pub description: String,
     #[cfg(feature = "burn")]
     burn: Device,
-    /// The devices that train the same model with this one.
+    /// The devices of this process that train the same model with this one.
     others: Vec<OpenDevice>,
+    /// Devices of other processes that do.
+    far: Vec<Arc<dyn FarDevice>>,
 }
 
 impl DeviceConfig {
@@ -113,6 +118,7 @@ impl DeviceConfig {
                     #[cfg(feature = "burn")]
                     burn: Device::flex(),
                     others: Vec::new(),
+                    far: Vec::new(),
                 })
             }
             _ => self.open_gpu(),
@@ -163,7 +169,13 @@ impl DeviceConfig {
             let name = name(&burn);
             Ok((burn, name))
         })?;
-        Ok(OpenDevice { config: self, description: format!("{self} ({name})"), burn, others: Vec::new() })
+        Ok(OpenDevice {
+            config: self,
+            description: format!("{self} ({name})"),
+            burn,
+            others: Vec::new(),
+            far: Vec::new(),
+        })
     }
 
     /// Number of such devices; `hardware` leaves out those that are programs on the processor.
@@ -246,15 +258,26 @@ impl OpenDevice {
         Self { others, ..self }
     }
 
+    /// Puts devices of other processes beside this one and those of this process.
+    #[must_use]
+    pub fn with_far(self, far: Vec<Arc<dyn FarDevice>>) -> Self {
+        Self { far, ..self }
+    }
+
+    /// The names of all of them, as a config has them.
+    fn configs(&self) -> impl Iterator<Item = DeviceConfig> {
+        let here = self.others.iter().map(|other| other.config);
+        std::iter::once(self.config).chain(here).chain(self.far.iter().map(|far| far.config()))
+    }
+
     /// True where all of them give the same bytes again; see [`DeviceConfig::same_bytes`].
     pub fn same_bytes(&self) -> bool {
-        self.config.same_bytes() && self.others.iter().all(|other| other.config.same_bytes())
+        self.configs().all(DeviceConfig::same_bytes)
     }
 
     /// Numbers in which they multiply; see [`DeviceConfig::products`].
     pub fn products(&self, precision: Precision) -> String {
-        let all = std::iter::once(self).chain(&self.others);
-        let mut names: Vec<&str> = all.map(|device| device.config.products(precision)).collect();
+        let mut names: Vec<&str> = self.configs().map(|device| device.products(precision)).collect();
         names.dedup();
         names.join(" + ")
     }
@@ -262,16 +285,18 @@ impl OpenDevice {
     /// Names of this device and of those beside it.
     pub fn descriptions(&self) -> String {
         let others = self.others.iter().map(|other| other.description.as_str());
-        std::iter::once(self.description.as_str()).chain(others).collect::<Vec<_>>().join(" + ")
+        let far = self.far.iter().map(|far| far.description());
+        std::iter::once(self.description.as_str()).chain(others).chain(far).collect::<Vec<_>>().join(" + ")
     }
 
     /// Brings a model to this device, and to those beside it.
     pub fn open_backbone(&self, model: Model) -> Result<Box<dyn Backbone>> {
-        if self.others.is_empty() {
+        if self.others.is_empty() && self.far.is_empty() {
             return self.open_alone(model);
         }
-        let all = std::iter::once(self).chain(&self.others).map(|device| device.open_alone(model.clone()));
-        Ok(Box::new(SeveralBackbones::new(all.collect::<Result<_>>()?)?))
+        let here = std::iter::once(self).chain(&self.others).map(|device| device.open_alone(model.clone()));
+        let far = self.far.iter().map(|far| Arc::clone(far).open(model.clone()));
+        Ok(Box::new(SeveralBackbones::new(here.chain(far).collect::<Result<_>>()?)?))
     }
 
     fn open_alone(&self, model: Model) -> Result<Box<dyn Backbone>> {

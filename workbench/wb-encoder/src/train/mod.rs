@@ -78,7 +78,7 @@ use self::{
 };
 use crate::{
     backbone::Backbone,
-    error::{Error, Result},
+    error::{Error, Result, is_lost_rank},
     losses::LossOnEmbeddings,
     precision::Precision,
     stop::Stop,
@@ -271,8 +271,15 @@ fn train_with_heads(
             stages: &plan.stages,
             guide: cached_guide.as_ref(),
         };
-        if run(&mut session, &plan, end, &maker, job, progress)? {
-            break true;
+        match run(&mut session, &plan, end, &maker, job, progress) {
+            Ok(true) => break true,
+            Ok(false) => {}
+            // The weights here are those of the last whole step.
+            Err(error) if is_lost_rank(&error) => {
+                session.checkpoint()?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
         }
         if session.step() == plan.len() {
             break false;

@@ -62,8 +62,10 @@ impl TrainState {
         Ok(())
     }
 
-    /// Euclidean norm of the gradients since the last update, before they are divided by the loss's scale.
+    /// Brings the gradients since the last update together, and gives their Euclidean norm, before they are divided by the
+    /// loss's scale.
     pub fn gradient_norm(&mut self, backbone: &mut dyn Backbone) -> Result<f64> {
+        backbone.collect_gradients(&mut self.gradients)?;
         let there = backbone.resident().map_or(Ok(0.0), |resident| resident.gradient_squares())?;
         Ok((gradient_squares(&self.gradients) + there).sqrt())
     }
@@ -90,6 +92,7 @@ impl TrainState {
     /// Sets the gradients to zero, wherever they are.
     pub fn forget_gradients(&mut self, backbone: &mut dyn Backbone) {
         self.gradients = Gradients::zeros_but(backbone.parameters(), &self.away);
+        backbone.forget_gradients();
         if let Some(resident) = backbone.resident() {
             resident.forget_gradients();
         }

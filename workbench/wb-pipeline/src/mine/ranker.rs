@@ -44,7 +44,10 @@ impl MiningRanker {
         }
         match config.retriever {
             MiningRetriever::Bm25 => {
-                let judges = config.sample > 0 && (config.encoder.is_some() || experiment.has_pretrained());
+                // A cross-encoder that is to be trained gives no vectors to judge by.
+                let gives_vectors = experiment.encoder.as_ref().is_some_and(|own| own.cross_encoder.is_none());
+                let own = experiment.has_pretrained() && gives_vectors;
+                let judges = config.sample > 0 && (config.encoder.is_some() || own);
                 let encoder = if judges { Some(Box::new(open_encoder(experiment, config, runs)?)) } else { None };
                 Ok(Self::Words(experiment.bench.bm25, encoder))
             }

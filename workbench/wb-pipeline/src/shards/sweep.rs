@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     config::Experiment,
+    distributed::Ranks,
     experiment::{Ended, Job},
     interrupt::Interrupt,
     session::Folders,
@@ -111,7 +112,7 @@ pub(super) fn run(
     let end = plan.attempt(shard, &scratch, progress, |rows, _, progress| {
         let (mut files, mut runs) = (Vec::new(), Vec::new());
         for experiment in &task.experiments[rows.start as usize..rows.end as usize] {
-            let job = Job::new(experiment, &task.file, folders, None, task.measured)?;
+            let job = Job::new(experiment, &task.file, folders, None, task.measured, &Ranks::default())?;
             let run = match job.run(interrupt, progress)? {
                 Ended::Measured { run, .. } | Ended::Trained(run) => run,
                 Ended::Stopped(_) => return Err(anyhow::Error::from(Error::Stopped)),

@@ -116,7 +116,8 @@ Examples:
   wb train                                                # the recipes in configs, and what they cost
   wb train configs/minilm-lora.yaml
   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
-  wb train runs/RUN/config.yaml --resume RUN              # with the run's own config")]
+  wb train runs/RUN/config.yaml --resume RUN              # with the run's own config
+  srun -N 4 wb train configs/minilm-lora.yaml --distributed   # by four machines")]
     Train(TrainingArguments),
     /// Finds hard negatives for the training pairs of a YAML, and says how many of them may be answers.
     #[command(after_help = "\
@@ -311,6 +312,10 @@ pub struct TrainingArguments {
     /// on with, or a new one begun.
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
+    /// Trains with all processes that mpirun, srun or torchrun's variables make ranks, of which this is one; rank 0 does all
+    /// that is not computing.
+    #[arg(long)]
+    pub distributed: bool,
 }
 
 /// A YAML to make pairs with, and where they go.

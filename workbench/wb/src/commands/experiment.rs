@@ -8,6 +8,7 @@ use wb_pipeline::{
     bench,
     config::Experiment,
     data,
+    distributed::{Part, Ranks},
     experiment::{Ended, Job, sections},
     interrupt::Interrupt,
     needs, pages, preflight,
@@ -71,22 +72,37 @@ pub fn data(given: args::Given) -> Result<End> {
 }
 
 /// `wb run`; or `wb train`, where nothing is measured.
-pub fn run(args::TrainingArguments { given, resume }: args::TrainingArguments, measured: bool) -> Result<End> {
-    let command = if measured { "run" } else { "train" };
+pub fn run(
+    args::TrainingArguments { given, resume, distributed }: args::TrainingArguments,
+    measured: bool,
+) -> Result<End> {
+    let name = if measured { "run" } else { "train" };
     // A list would say nothing of the run that was named.
-    if let (None, Some(name)) = (&given.config, &resume) {
-        let run = RunDir::open(&given.places.runs, name)?;
-        let message = format!("a run is gone on with by its file, and none is named beside --resume {name}");
-        let hint = format!("wb {command} {} --resume {name}", run.config().display());
-        return Err(Error::data(format!("wb {command}"), message).with_hint(hint).into());
+    if let (None, Some(of)) = (&given.config, &resume) {
+        let run = RunDir::open(&given.places.runs, of)?;
+        let message = format!("a run is gone on with by its file, and none is named beside --resume {of}");
+        let hint = format!("wb {name} {} --resume {of}", run.config().display());
+        return Err(Error::data(format!("wb {name}"), message).with_hint(hint).into());
     }
-    let Some(arguments) = recipes::given_or_listed(command, given)? else { return Ok(End::Done) };
-    whole(&arguments, resume.as_deref(), measured)
+    let Some(arguments) = recipes::given_or_listed(name, given)? else { return Ok(End::Done) };
+    let command = if measured { "wb run" } else { "wb train" };
+    let (experiment, interrupt) = (load(command, &arguments)?, interrupt::listen()?);
+    let ranks = match Part::begin(distributed, &experiment, &interrupt)? {
+        Part::Done(code) => return Ok(End::of_code(code)),
+        Part::Experiment(ranks) => ranks,
+    };
+    let ended = whole(command, experiment, &arguments, (resume.as_deref(), measured), (&interrupt, &ranks));
+    ranks.end(ended.as_ref().map_or_else(End::of_error, |end| *end) as u8);
+    ended
 }
 
-fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: bool) -> Result<End> {
-    let command = if measured { "wb run" } else { "wb train" };
-    let experiment = load(command, arguments)?;
+fn whole(
+    command: &'static str,
+    experiment: Experiment,
+    arguments: &args::ExperimentArguments,
+    (resume, measured): (Option<&str>, bool),
+    (interrupt, ranks): (&Interrupt, &Ranks),
+) -> Result<End> {
     let (name, is_sweep) = (experiment.name.clone(), experiment.sweep.is_some());
     if let (true, Some(run)) = (is_sweep, resume) {
         let what = format!("--resume {run} names one run, and the file has a sweep of several");
@@ -94,7 +110,6 @@ fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: 
     }
     let (given, in_shards) = (overrides(arguments), is_sweep && experiment.run_on.is_some());
     let all = sweep::experiments(experiment, (command, &arguments.config, &given))?;
-    let interrupt = interrupt::listen()?;
     let ids = if in_shards {
         by_machines(&all, arguments, measured)?
     } else {
@@ -103,7 +118,7 @@ fn whole(arguments: &args::ExperimentArguments, resume: Option<&str>, measured: 
             if is_sweep {
                 output::note(format!("run {} of {}: {}", at + 1, all.len(), point.join(" ")));
             }
-            match one(experiment, arguments, resume, measured, &interrupt)? {
+            match one(&ranks.experiment(experiment), arguments, (resume, measured), (interrupt, ranks))? {
                 Some(id) => ids.push(id),
                 None => return Ok(End::Interrupted),
             }
@@ -138,16 +153,15 @@ fn by_machines(all: &[SweptRun], arguments: &args::ExperimentArguments, measured
 fn one(
     experiment: &Experiment,
     arguments: &args::ExperimentArguments,
-    resume: Option<&str>,
-    measured: bool,
-    interrupt: &Interrupt,
+    (resume, measured): (Option<&str>, bool),
+    (interrupt, ranks): (&Interrupt, &Ranks),
 ) -> Result<Option<String>> {
     let started = Instant::now();
     experiment.data()?;
     experiment.encoder()?;
     prepare(experiment, arguments, sections(measured))?;
     let places = &arguments.places;
-    let job = Job::new(experiment, &arguments.config, places.folders(), resume, measured)?;
+    let job = Job::new(experiment, &arguments.config, places.folders(), resume, measured, ranks)?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
     let (run, outcomes, line) = match job.run(interrupt, &mut progress)? {

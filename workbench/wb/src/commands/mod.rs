@@ -37,10 +37,23 @@ pub enum End {
     Refused = 1,
     /// An error.
     Error = 2,
-    /// An error that may not come again: a server that did not answer, a disk that was full.
+    /// An error that may not come again: a server that did not answer, a disk that was full, a rank that is gone.
     TryAgain = wb_pipeline::shards::TRY_AGAIN as isize,
     /// Stopped by Ctrl-C, with a checkpoint.
     Interrupted = 130,
+}
+
+impl End {
+    /// The end of a command with an error.
+    pub fn of_error(error: &anyhow::Error) -> Self {
+        if wb_pipeline::distributed::is_lost(error) { Self::TryAgain } else { Self::Error }
+    }
+
+    /// The end that another process of the same command came to.
+    pub fn of_code(code: u8) -> Self {
+        let all = [Self::Done, Self::Refused, Self::TryAgain, Self::Interrupted];
+        all.into_iter().find(|end| *end as u8 == code).unwrap_or(Self::Error)
+    }
 }
 
 /// Runs a command.

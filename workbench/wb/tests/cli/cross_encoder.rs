@@ -1,15 +1,12 @@
 //! A cross-encoder from the command line: trained on mined negatives, measured, reranked with, mined with, exported.
 
-use crate::{
-    killed::killed_ends_in_the_same_bytes,
-    sandbox::{Sandbox, has},
-};
+use crate::sandbox::{Sandbox, has, killed_ends_in_the_same_bytes};
 
 /// A cross-encoder on tiny-bert in place of the bag of tiny.yaml.
 const CROSS: [&str; 8] = [
     "tiny.yaml",
     "name=cross",
-    "negatives={retriever: bm25, per_pair: 3, sample: 0}",
+    "negatives={retriever: bm25, per_pair: 3}",
     "encoder={model: {pretrained: bert}, cross_encoder: {max_tokens: 36}}",
     "train.loss={binary_cross_entropy: {}}",
     "train.batch.pairs=8",

@@ -2,10 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::{
-    killed::killed_ends_in_the_same_bytes,
-    sandbox::{Sandbox, has},
-};
+use crate::sandbox::{Sandbox, has, killed_ends_in_the_same_bytes};
 
 const FOLLOW: [&str; 6] = [
     "train",

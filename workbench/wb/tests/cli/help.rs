@@ -98,6 +98,8 @@ fn help_of_a_training_names_overrides_and_places() {
     out:       --resume <RUN>     Goes on with this run (an id, a part of one, or `latest`) and with no other: refused, with what
     out:                          differs, where the config, the data or the build is not what it began with. Without it, the run
     out:                          with the same config and data is gone on with, or a new one begun
+    out:       --distributed      Trains with all processes that mpirun, srun or torchrun's variables make ranks, of which this
+    out:                          is one; rank 0 does all that is not computing
     out:   -h, --help             Print help
     out:
     out: Downloads:
@@ -109,6 +111,7 @@ fn help_of_a_training_names_overrides_and_places() {
     out:   wb train configs/minilm-lora.yaml
     out:   wb train configs/minilm-lora.yaml train.optimizer.adamw.learning_rate=1e-4 name=faster
     out:   wb train runs/RUN/config.yaml --resume RUN              # with the run's own config
+    out:   srun -N 4 wb train configs/minilm-lora.yaml --distributed   # by four machines
     ");
 }
 

@@ -13,6 +13,7 @@ mod data_get;
 mod decoder;
 mod defaults;
 mod distilled;
+mod distributed;
 mod dtypes;
 mod encode;
 mod export;

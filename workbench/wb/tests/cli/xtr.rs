@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use crate::{killed::killed_ends_in_the_same_bytes, sandbox::Sandbox};
+use crate::sandbox::{Sandbox, killed_ends_in_the_same_bytes};
 
 /// Keys with less than in the file; all other keys are the file's.
 const SMALLER: [&str; 14] = [
