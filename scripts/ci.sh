@@ -165,6 +165,8 @@ else
 fi
 # Shards on the engines of others: Slurm with two nodes over S3, Ray with two raylets, containers; one of each is killed.
 in_time shards 240 scripts/check-shards.sh "$target/release/wb"
+# One training by ranks that MPICH and Slurm start, some of which are killed.
+in_time ranks 120 scripts/check-distributed.sh "$target/release/wb"
 # The main job on this machine's own sources, and the benchmarks on real data with a real model; they say what they
 # measured; the binary is the one that the tests built. Then a Vulkan device of software. Both in the time that is left: a
 # whole run has its limit, they take most of an hour, and a build from nothing as much.

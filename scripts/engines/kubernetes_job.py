@@ -1,4 +1,4 @@
-"""Checks launchers/kubernetes: its file against the strict schemas of Kubernetes, and every index of it in a real container.
+"""Checks launchers/kubernetes: its files against the strict schemas of Kubernetes, and every index of it in a real container.
 
     python scripts/engines/kubernetes_job.py IMAGE FOLDER PLAN SHARDS
 
@@ -22,7 +22,11 @@ def main():
     container["image"] = image
     container["args"] = [plan if arg.startswith("s3://") else arg for arg in container["args"]]
     validate(job)
-    print(f"Kubernetes {' and '.join(VERSIONS)}: the file is valid, and a misspelt one is refused")
+    training = list(yaml.safe_load_all((Path(__file__).parent / "../../launchers/kubernetes/train.yaml").read_text()))
+    assert [part["kind"] for part in training] == ["Service", "Job"]
+    for part in training:
+        validate(part)
+    print(f"Kubernetes {' and '.join(VERSIONS)}: the files are valid, and misspelt ones are refused")
     pods = Pods(job, folder)
     failed = pods.run()
     assert not failed, "an index failed"

@@ -10,6 +10,8 @@ const PORT: u16 = 29_500;
 pub enum Launcher {
     /// `torchrun`, or whatever sets its variables: Accelerate, Kubeflow, a script.
     Torch,
+    /// An Indexed Job of Kubernetes whose file sets `WORLD_SIZE` and `MASTER_ADDR`.
+    Kubernetes,
     /// `mpirun` of Open MPI.
     OpenMpi,
     /// `mpirun` of MPICH, Intel MPI, MVAPICH.
@@ -29,10 +31,17 @@ struct Variables {
 }
 
 /// Launchers, those first that others start: `mpirun` within a job of Slurm has Slurm's variables too.
-const LAUNCHERS: [Variables; 4] = [
+const LAUNCHERS: [Variables; 5] = [
     Variables {
         launcher: Launcher::Torch,
         rank: "RANK",
+        ranks: "WORLD_SIZE",
+        local_rank: "LOCAL_RANK",
+        on_host: "LOCAL_WORLD_SIZE",
+    },
+    Variables {
+        launcher: Launcher::Kubernetes,
+        rank: "JOB_COMPLETION_INDEX",
         ranks: "WORLD_SIZE",
         local_rank: "LOCAL_RANK",
         on_host: "LOCAL_WORLD_SIZE",
@@ -129,6 +138,8 @@ impl Placement {
                     Error::value("MASTER_PORT", format!("got `{text}`, expected a port from 1 to 65535"))
                 })?,
             };
+        // `torchrun` listens at its port itself.
+        let port = if get("TORCHELASTIC_RUN_ID").is_some() { port.checked_add(1).unwrap_or(port - 1) } else { port };
         Ok(Self { launcher: names.launcher, rank, ranks, local, host, port })
     }
 
@@ -173,6 +184,12 @@ mod tests {
         let found = placed(&torch).unwrap();
         assert_eq!((found.launcher, found.rank, found.ranks, found.local), (Launcher::Torch, 3, 4, None));
         assert_eq!(found.address(), "n1:4000");
+        let elastic: Vec<_> = torch.into_iter().chain([("TORCHELASTIC_RUN_ID", "none")]).collect();
+        assert_eq!(placed(&elastic).unwrap().address(), "n1:4001");
+        let pod = [("JOB_COMPLETION_INDEX", "2"), ("WORLD_SIZE", "4"), ("MASTER_ADDR", "wb-train-0.wb-train")];
+        let found = placed(&pod).unwrap();
+        assert_eq!((found.launcher, found.rank, found.ranks), (Launcher::Kubernetes, 2, 4));
+        assert_eq!(found.address(), "wb-train-0.wb-train:29500");
         let hydra = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("MPI_LOCALRANKID", "1"), ("MPI_LOCALNRANKS", "2")];
         let found = placed(&hydra).unwrap();
         assert_eq!((found.launcher, found.rank, found.local), (Launcher::Hydra, 1, Some((1, 2))));
