@@ -56,8 +56,13 @@ pub fn card(
 /// The rules in words, and whose scores they are applied to.
 fn rules(search: &Search<'_>) -> Vec<(String, String)> {
     let mut rules = search.config.rules().described();
-    rules.extend(search.stronger.map(|stronger| ("rescored by".to_owned(), stronger.name())));
+    rules.extend(search.stronger.map(|stronger| rescored_by(stronger.name())));
     rules
+}
+
+/// The name of what gives the scores in place of the ranker.
+pub fn rescored_by(name: String) -> (String, String) {
+    ("rescored by".to_owned(), name)
 }
 
 fn tie_row(cut: &str, ties: &CutTies) -> TieRow {

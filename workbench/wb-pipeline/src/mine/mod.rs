@@ -37,7 +37,7 @@ use stronger::Stronger;
 pub use account::print;
 pub use files::Out;
 use files::write_out;
-pub use part::MiningParts;
+pub use part::{MiningParts, PartNames};
 pub use refresh::Refresher;
 pub use stronger::{cross_encoder, kept_cross_encoder};
 
@@ -97,16 +97,19 @@ pub fn mine(
     let search =
         Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref(), queries: None };
     let mined = match (&experiment.run_on, &ranker) {
-        (Some(run_on), MiningRanker::Encoder(encoder)) if stronger.is_none() && extras.candidates.is_none() => {
+        (Some(run_on), MiningRanker::Words(..)) if extras.candidates.is_none() => {
+            shards::mined(experiment, run_on, &texts, None, &data.folder.join("train.parquet"), progress)?
+        }
+        (Some(run_on), MiningRanker::Encoder(encoder)) if extras.candidates.is_none() => {
             if encoder.token_vectors().is_some() {
                 let what = "run_on cuts mining by one vector a text into shards, and this encoder has one a token";
                 return Err(wb_core::Error::failed(what).with_hint("run_on=null").into());
             }
             let files = ranker::vector_files(encoder, &search, places.datasets, progress)?;
-            shards::mined(experiment, run_on, &texts, files, &data.folder.join("train.parquet"), progress)?
+            shards::mined(experiment, run_on, &texts, Some(files), &data.folder.join("train.parquet"), progress)?
         }
         (Some(_), _) => {
-            let what = "run_on cuts mining by an encoder into shards, without a stronger model and --candidates";
+            let what = "run_on cuts mining by words or by an encoder into shards, without --candidates";
             return Err(wb_core::Error::failed(what).with_hint("run_on=null").into());
         }
         (None, _) => {

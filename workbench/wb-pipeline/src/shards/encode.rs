@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::File,
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wb_core::{EncoderRef, Error, Progress, Side, atomic, fingerprint::Fingerprint, publish, range_reader::FileRanges};
+use wb_core::{EncoderRef, Error, Progress, Side, fingerprint::Fingerprint, range_reader::FileRanges};
 use wb_data::sources::row_ranges::RowRanges;
 use wb_encoder::{DeviceConfig, Folder};
 use wb_retrieval::npy::NpyHeader;
@@ -19,7 +19,11 @@ use wb_shards::{
     AttemptEnd, MergedFile, MergedRecord, OpenPlan, PlannedInput, ShardManifest, ShardOutput, ShardPlan, Store,
 };
 
-use super::{ShardSize, ShardStage, inputs::input, this_build};
+use super::{
+    ShardSize, ShardStage,
+    inputs::{fetched_model, input, put_model},
+    this_build,
+};
 use crate::{
     config::Experiment,
     device,
@@ -111,12 +115,6 @@ impl EncodePlan {
             return Err(Error::failed("an adapter beside an encoder is not sent to shards").with_hint(hint).into());
         }
         let place = encoder::locate(&self.encoder)?;
-        let files = Folder::files_in(&place)?;
-        if files.iter().any(|file| file == "adapter_config.json") && !files.iter().any(|file| file == "config.json") {
-            let message = "has adapters alone, and the model below them is not in it";
-            let hint = format!("wb export {} --out models/whole", place.display());
-            return Err(Error::file(&place, message).with_hint(hint).into());
-        }
         // Whatever is wrong with the encoder is told now, too.
         let (folder, _) = encoder::named(&self.encoder, session::runs())?;
         let task = EncodeShards {
@@ -130,14 +128,9 @@ impl EncodePlan {
         };
         drop(folder);
         let mut inputs = BTreeMap::new();
-        let all = files.len() + 1;
-        progress(Progress::new("writing inputs to the store", 0, all));
+        progress(Progress::new("writing inputs to the store", 0, 0));
         inputs.insert(TEXTS.to_owned(), PlannedInput::of_file(work, &self.table)?);
-        for file in files {
-            let input = PlannedInput::of_file(work, &place.join(&file))?;
-            inputs.insert(format!("{ENCODER}{file}"), input);
-            progress(Progress::new("writing inputs to the store", inputs.len(), all));
-        }
+        put_model(work, &place, ENCODER, &mut inputs, progress)?;
         let plan = ShardPlan {
             stage: ShardStage::Encode.as_str().to_owned(),
             build: this_build(&kind(device::resolved(self.device)?)),
@@ -159,7 +152,7 @@ impl EncodePlan {
 }
 
 /// A device without the number of the card, which is another one on each machine.
-fn kind(device: DeviceConfig) -> String {
+pub(super) fn kind(device: DeviceConfig) -> String {
     let name = device.to_string();
     name.split(':').next().unwrap_or_default().to_owned()
 }
@@ -189,7 +182,7 @@ pub(super) fn run(
         )?;
         to.flush().map_err(Error::io("write", &texts))?;
 
-        let encoder = fetched(plan, &task, scratch)?;
+        let encoder = fetched_model(plan, ENCODER, &task.fingerprint, scratch)?;
         let encoder = EncoderRef { lowercase: task.lowercase, ..encoder.as_str().into() };
         let device = plan.plan().build.device.parse()?;
         let opening = Opening { max_tokens: task.max_tokens, dtype: None, device };
@@ -203,22 +196,6 @@ pub(super) fn run(
         let account = EncodedShard { texts: encoded.texts, vectors: encoded.vectors, dim: encoded.dim };
         Ok(ShardOutput { files: named.collect(), account: json!(account) })
     })
-}
-
-/// The folder of the plan's encoder on this machine, which all shards share.
-fn fetched(plan: &OpenPlan, task: &EncodeShards, scratch: &Path) -> Result<String> {
-    const WHOLE: &str = "whole";
-    let folder = scratch.join("encoders").join(task.fingerprint.short());
-    fs::create_dir_all(scratch.join("encoders")).map_err(Error::io("create", scratch))?;
-    publish::folder(&folder, WHOLE, |inside| -> Result<()> {
-        for (name, input) in &plan.plan().inputs {
-            if let Some(file) = name.strip_prefix(ENCODER) {
-                input.fetch(plan.work(), &inside.join(file))?;
-            }
-        }
-        Ok(atomic::write(&inside.join(WHOLE), b"")?)
-    })?;
-    Ok(folder.display().to_string())
 }
 
 /// Puts the shards' vectors together, as `wb encode` writes those of the whole table.

@@ -1,13 +1,15 @@
 //! Inputs and results of plans as files of this machine.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result};
-use wb_core::{Error, fingerprint::Fingerprint};
-use wb_shards::{OpenPlan, PlannedInput};
+use wb_core::{Error, Progress, atomic, fingerprint::Fingerprint, publish};
+use wb_encoder::Folder;
+use wb_shards::{OpenPlan, PlannedInput, Store};
 
 /// An input of a plan by its name.
 pub(super) fn input<'p>(plan: &'p OpenPlan, name: &str) -> Result<&'p PlannedInput> {
@@ -25,6 +27,44 @@ pub(super) fn fetched(plan: &OpenPlan, name: &str, scratch: &Path) -> Result<Pat
         input.fetch(plan.work(), &path)?;
     }
     Ok(path)
+}
+
+/// Puts the files of a model's folder among the inputs, under names that begin with `prefix`. A folder of adapters alone is
+/// refused.
+pub(super) fn put_model(
+    work: &Store,
+    place: &Path,
+    prefix: &str,
+    inputs: &mut BTreeMap<String, PlannedInput>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
+    let files = Folder::files_in(place)?;
+    if files.iter().any(|file| file == "adapter_config.json") && !files.iter().any(|file| file == "config.json") {
+        let message = "has adapters alone, and the model below them is not in it";
+        let hint = format!("wb export {} --out models/whole", place.display());
+        return Err(Error::file(place, message).with_hint(hint).into());
+    }
+    for file in files {
+        progress(Progress::new("writing inputs to the store", inputs.len(), 0).note(file.as_str()));
+        inputs.insert(format!("{prefix}{file}"), PlannedInput::of_file(work, &place.join(&file))?);
+    }
+    Ok(())
+}
+
+/// The folder of a model that [`put_model`] put, on this machine, where all shards share it.
+pub(super) fn fetched_model(plan: &OpenPlan, prefix: &str, of: &Fingerprint, scratch: &Path) -> Result<String> {
+    const WHOLE: &str = "whole";
+    let folder = scratch.join("encoders").join(of.short());
+    fs::create_dir_all(scratch.join("encoders")).map_err(Error::io("create", scratch))?;
+    publish::folder(&folder, WHOLE, |inside| -> Result<()> {
+        for (name, input) in &plan.plan().inputs {
+            if let Some(file) = name.strip_prefix(prefix) {
+                input.fetch(plan.work(), &inside.join(file))?;
+            }
+        }
+        Ok(atomic::write(&inside.join(WHOLE), b"")?)
+    })?;
+    Ok(folder.display().to_string())
 }
 
 /// Refuses a folder to merge into that is there already.

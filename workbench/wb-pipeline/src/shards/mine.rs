@@ -9,25 +9,34 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wb_core::{Error, Progress, Seed, atomic};
+use wb_core::{EncoderRef, Error, Progress, Reranker as _, Seed, atomic, fingerprint::Fingerprint};
 use wb_data::store;
+use wb_encoder::{DeviceConfig, Folder};
 use wb_retrieval::{
     Bm25Config,
-    mining::{MinedPart, MiningConfig, VectorsConfig},
+    mining::{MinedPart, MiningConfig, RescoreConfig, VectorsConfig},
 };
 use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedInput, ShardManifest, ShardOutput, ShardPlan, Store};
 
 use super::{
     ShardSize, ShardStage,
-    inputs::{fetched, files_of, refuse_there},
+    encode::kind,
+    inputs::{fetched, fetched_model, files_of, put_model, refuse_there},
     this_build,
 };
-use crate::{config::Experiment, mine::MiningParts};
+use crate::{
+    config::Experiment,
+    device, encoder,
+    mine::{MiningParts, PartNames},
+    session,
+};
 
 /// The input with the pairs, and the folders of the others.
 const PAIRS: &str = "pairs/train.parquet";
 const VECTORS: &str = "vectors";
 const CORPUS: &str = "corpus";
+const SCORES: &str = "scores";
+const CROSS_ENCODER: &str = "cross-encoder/";
 /// The file of a shard.
 const MINED: &str = "mined.json";
 
@@ -52,8 +61,10 @@ struct MineShards {
     negatives: MiningConfig,
     /// Rules of words, for the estimate.
     bm25: Bm25Config,
-    /// The vectors' name, for the account.
-    name: PathBuf,
+    /// Names for the account.
+    names: PartNames,
+    /// Fingerprint of the cross-encoder's files, where one scores.
+    cross_encoder: Option<Fingerprint>,
 }
 
 impl MinePlan<'_> {
@@ -61,7 +72,7 @@ impl MinePlan<'_> {
     ///
     /// # Errors
     ///
-    /// If the experiment names no vectors, has another model score, or a file cannot be read.
+    /// If there is nothing to rank by, as [`MiningParts::check`] says, or a file or model cannot be read.
     pub fn write(&self, work: &Store, progress: &mut dyn FnMut(Progress)) -> Result<OpenPlan> {
         let config = self.experiment.negatives.clone().unwrap_or_default();
         MiningParts::check(&config)?;
@@ -79,24 +90,45 @@ impl MinePlan<'_> {
         };
         put(PAIRS, self.pairs)?;
         let own_name = |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let vectors = config.vectors.as_ref().context("there are no vectors")?;
         let mut side = |side: &str, file: &Path| put(&format!("{VECTORS}/{side}/{}", own_name(file)), file);
-        let planned = VectorsConfig {
-            queries: side("queries", &vectors.queries)?,
-            query_ids: side("query_ids", &vectors.query_ids)?,
-            documents: side("documents", &vectors.documents)?,
-            document_ids: side("document_ids", &vectors.document_ids)?,
+        let mut planned = |vectors: &VectorsConfig| -> Result<VectorsConfig> {
+            Ok(VectorsConfig {
+                queries: side("queries", &vectors.queries)?,
+                query_ids: side("query_ids", &vectors.query_ids)?,
+                documents: side("documents", &vectors.documents)?,
+                document_ids: side("document_ids", &vectors.document_ids)?,
+            })
         };
-        let corpus = config.corpus.as_deref().map(|file| put(&format!("{CORPUS}/{}", own_name(file)), file));
-        let name = vectors.documents.clone();
-        let negatives = MiningConfig { vectors: Some(planned), corpus: corpus.transpose()?, ..config };
+        let vectors = config.vectors.as_ref().map(&mut planned).transpose()?;
+        let mut beside = |folder: &str, file: &Path| put(&format!("{folder}/{}", own_name(file)), file);
+        let corpus = config.corpus.as_deref().map(|file| beside(CORPUS, file)).transpose()?;
+        let mut names = PartNames { vectors: config.vectors.map(|given| given.documents), stronger: None };
+        let (mut rescore, mut cross_encoder, mut device) = (config.rescore, None, "cpu".to_owned());
+        match &mut rescore {
+            None => {}
+            Some(RescoreConfig::File(file)) => {
+                names.stronger = Some(format!("scores in {}", file.display()));
+                *file = beside(SCORES, file)?;
+            }
+            Some(RescoreConfig::CrossEncoder(model)) => {
+                let place = encoder::locate(&model.model)?;
+                // Whatever is wrong with it is told now, and its name is that of tables here.
+                names.stronger =
+                    Some(encoder::open_cross_encoder(&model.model, session::runs(), DeviceConfig::Cpu)?.name());
+                cross_encoder = Some(Folder::fingerprint(&place)?);
+                put_model(work, &place, CROSS_ENCODER, &mut inputs, progress)?;
+                model.model = EncoderRef { id: CROSS_ENCODER.to_owned(), ..EncoderRef::default() };
+                device = kind(device::resolved(self.experiment.device.first())?);
+            }
+        }
+        let negatives = MiningConfig { vectors, corpus, rescore, ..config };
         let plan = ShardPlan {
             stage: ShardStage::Mine.as_str().to_owned(),
-            build: this_build("cpu"),
+            build: this_build(&device),
             rows,
             rows_per_shard: self.size.rows(rows, 1),
             inputs,
-            task: json!(MineShards { seed, negatives, bm25, name }),
+            task: json!(MineShards { seed, negatives, bm25, names, cross_encoder }),
         };
         Ok(OpenPlan::write(work, plan)?)
     }
@@ -114,6 +146,13 @@ fn opened(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -
         }
     }
     config.corpus = config.corpus.as_deref().map(here).transpose()?;
+    match (&mut config.rescore, &task.cross_encoder) {
+        (Some(RescoreConfig::File(file)), _) => *file = here(file)?,
+        (Some(RescoreConfig::CrossEncoder(model)), Some(of)) => {
+            model.model = fetched_model(plan, CROSS_ENCODER, of, scratch)?.as_str().into();
+        }
+        _ => {}
+    }
     let pairs = store::read_pairs(&here(Path::new(PAIRS))?)?;
     Ok((MiningParts::open(pairs, config, task.seed, task.bm25)?, task))
 }
@@ -127,7 +166,8 @@ pub(super) fn run(
 ) -> Result<AttemptEnd> {
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
         let (parts, _) = opened(plan, scratch, progress)?;
-        let mined = parts.mine(rows.start as usize..rows.end as usize, progress)?;
+        let device = plan.plan().build.device.parse()?;
+        let mined = parts.mine(rows.start as usize..rows.end as usize, device, scratch, progress)?;
         let path = folder.join(MINED);
         let json = serde_json::to_vec(&mined).map_err(|error| Error::json(&path, &error))?;
         fs::write(&path, json).map_err(Error::io("write", &path))?;
@@ -168,7 +208,7 @@ pub(super) fn merge(
     let (parts, task) = opened(plan, scratch, progress)?;
     let mut files = Vec::new();
     let mut fill = |inside: &Path| -> Result<()> {
-        parts.write(std::mem::take(&mut mined), &task.name, inside, progress)?;
+        parts.write(std::mem::take(&mut mined), &task.names, inside, progress)?;
         files = files_of(inside)?;
         Ok(())
     };

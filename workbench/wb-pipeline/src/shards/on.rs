@@ -61,12 +61,12 @@ pub fn prepared(
     Ok(load_held_out(folder)?)
 }
 
-/// Mines by vectors of the texts' queries and documents, in their order.
+/// Mines by vectors of the texts' queries and documents, in their order, or by words, where there are none.
 pub fn mined(
     experiment: &Experiment,
     run_on: &RunOn,
     texts: &MiningTexts<'_>,
-    [queries, documents]: [PathBuf; 2],
+    vectors: Option<[PathBuf; 2]>,
     pairs: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedNegatives> {
@@ -83,8 +83,9 @@ pub fn mined(
         let id_of = |query: usize| texts.pairs()[texts.first_pair_of(query)].id.as_str();
         let query_ids = lines("queries.ids.txt", &mut (0..texts.queries().len()).map(id_of))?;
         let document_ids = lines("documents.ids.txt", &mut texts.document_ids().iter().copied())?;
-        let vectors = VectorsConfig { queries, query_ids, documents, document_ids };
-        let negatives = MiningConfig { vectors: Some(vectors), encoder: None, ..config };
+        let of_files =
+            |[queries, documents]: [PathBuf; 2]| VectorsConfig { queries, query_ids, documents, document_ids };
+        let negatives = MiningConfig { vectors: vectors.map(of_files), encoder: None, ..config };
         let experiment = Experiment { negatives: Some(negatives), ..experiment.clone() };
         let planned = MinePlan { experiment: &experiment, pairs, size: run_on.size() };
         let plan = work_at(planned.write(&work, progress)?, run_on, &scratch, progress)?;
