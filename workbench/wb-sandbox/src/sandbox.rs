@@ -137,6 +137,14 @@ impl Sandbox {
         names
     }
 
+    /// Files in the folders of a folder, with what they hold.
+    pub fn files_below(&self, folder: &str) -> Vec<(String, Vec<u8>)> {
+        let of =
+            |it: String| self.names(&format!("{folder}/{it}")).into_iter().map(move |name| it.clone() + "/" + &name);
+        let read = |name: String| (name.clone(), fs::read(self.path(&format!("{folder}/{name}"))).unwrap());
+        self.names(folder).into_iter().flat_map(of).map(read).collect()
+    }
+
     /// The command, ready to run.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());

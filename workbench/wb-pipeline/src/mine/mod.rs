@@ -98,15 +98,15 @@ pub fn mine(
         Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref(), queries: None };
     let mined = match (&experiment.run_on, &ranker) {
         (Some(run_on), MiningRanker::Words(..)) if extras.candidates.is_none() => {
-            shards::mined(experiment, run_on, &texts, None, &data.folder.join("train.parquet"), progress)?
+            shards::mined(experiment, run_on, &texts, (None, None), &data.folder.join("train.parquet"), progress)?
         }
         (Some(run_on), MiningRanker::Encoder(encoder)) if extras.candidates.is_none() => {
-            if encoder.token_vectors().is_some() {
-                let what = "run_on cuts mining by one vector a text into shards, and this encoder has one a token";
-                return Err(wb_core::Error::failed(what).with_hint("run_on=null").into());
-            }
-            let files = ranker::vector_files(encoder, &search, places.datasets, progress)?;
-            shards::mined(experiment, run_on, &texts, Some(files), &data.folder.join("train.parquet"), progress)?
+            let by_tokens = encoder.token_vectors().is_some().then_some(&**encoder);
+            let files = match by_tokens {
+                Some(_) => None,
+                None => Some(ranker::vector_files(encoder, &search, places.datasets, progress)?),
+            };
+            shards::mined(experiment, run_on, &texts, (files, by_tokens), &data.folder.join("train.parquet"), progress)?
         }
         (Some(_), _) => {
             let what = "run_on cuts mining by words or by an encoder into shards, without --candidates";

@@ -1,23 +1,23 @@
 //! A mining by parts: negatives for some queries, and the whole out of its parts, as one machine would have mined it.
 
-use std::{
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::{ops::Range, path::Path};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use wb_core::{Error, Pair, Progress, Seed};
+use wb_core::{Pair, Progress, Seed};
 use wb_encoder::DeviceConfig;
 use wb_retrieval::{
     Bm25Config,
-    mining::{MinedNegatives, MinedPart, MiningConfig, MiningRetriever, MiningTexts},
+    mining::{MinedNegatives, MinedPart, MiningConfig, MiningTexts},
 };
 
 use super::{Search, account, corpus, ranker::MiningRanker, stronger::Stronger, write};
-use crate::config::{BenchConfig, Experiment};
+use crate::{
+    config::{BenchConfig, Experiment},
+    session,
+};
 
-/// Pairs to mine for, by words or by vectors in files.
+/// Pairs to mine for: by words, by vectors in files, or by an encoder that gives one vector a token.
 pub struct MiningParts {
     experiment: Experiment,
     config: MiningConfig,
@@ -29,38 +29,28 @@ pub struct MiningParts {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartNames {
-    /// The file with the vectors, where there is one.
-    pub vectors: Option<PathBuf>,
+    /// The ranker; none for words.
+    pub retriever: Option<String>,
     /// The stronger model, or the file with its scores.
     pub stronger: Option<String>,
 }
 
 impl MiningParts {
-    /// Refuses what cannot be mined by parts.
-    ///
-    /// # Errors
-    ///
-    /// If there are no vectors, and words are not what ranks.
-    pub fn check(config: &MiningConfig) -> Result<()> {
-        if config.vectors.is_none() && config.retriever != MiningRetriever::Bm25 {
-            let what = "negatives are mined in shards by words (negatives.retriever=bm25) or by vectors that are there, and negatives.vectors names none";
-            return Err(Error::failed(what)
-                .with_hint("--stage encode for both sides first, then negatives.vectors={queries: ..., query_ids: ..., documents: ..., document_ids: ...}")
-                .into());
-        }
-        Ok(())
-    }
-
-    /// Pairs and a config, whose files are at the places that it names.
+    /// Pairs and a config, whose files are at the places that it names; models compute on a device.
     ///
     /// # Errors
     ///
     /// If the corpus cannot be read.
-    pub fn open(pairs: Vec<Pair>, config: MiningConfig, seed: Seed, bm25: Bm25Config) -> Result<Self> {
-        Self::check(&config)?;
+    pub fn open(
+        pairs: Vec<Pair>,
+        config: MiningConfig,
+        (seed, bm25): (Seed, Bm25Config),
+        device: DeviceConfig,
+    ) -> Result<Self> {
         let corpus = corpus::read(&config, &pairs)?;
         let bench = BenchConfig { bm25, ..BenchConfig::default() };
-        Ok(Self { experiment: Experiment { seed, bench, ..Experiment::default() }, config, pairs, corpus })
+        let experiment = Experiment { seed, bench, device: device.into(), ..Experiment::default() };
+        Ok(Self { experiment, config, pairs, corpus })
     }
 
     /// The number of queries, of which parts are ranges.
@@ -73,27 +63,25 @@ impl MiningParts {
         Search { experiment: &self.experiment, config: &self.config, texts, taken, stronger: None, queries }
     }
 
-    fn ranker(&self) -> MiningRanker {
-        match &self.config.vectors {
-            Some(vectors) => MiningRanker::Vectors(vectors.clone()),
-            None => MiningRanker::Words(self.experiment.bench.bm25, None),
-        }
+    fn ranker(&self) -> Result<MiningRanker> {
+        // No encoder judges a sample of what words have found.
+        let config = MiningConfig { sample: 0, ..self.config.clone() };
+        MiningRanker::open(&self.experiment, &config, session::runs())
     }
 
-    /// Mines for some of the queries. A cross-encoder's scores are kept in a folder.
+    /// Mines for some of the queries. A cross-encoder's scores are kept in a folder, and what tokens have found in another,
+    /// which is this work's alone.
     pub fn mine(
         &self,
         queries: Range<usize>,
-        device: DeviceConfig,
-        kept: &Path,
+        [kept, own]: [&Path; 2],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<MinedPart> {
         let texts = MiningTexts::new(&self.pairs, &self.corpus)?;
-        let stronger = Stronger::open(&self.config, device, kept)?;
+        let stronger = Stronger::open(&self.config, self.experiment.device.first(), kept)?;
         let whole = self.search(&texts, Some([queries.start, queries.end]));
         let search = Search { stronger: stronger.as_ref(), ..whole };
-        // Vectors that are given lie where the config says.
-        let mined = search.mined(&mut self.ranker(), Path::new(""), None, progress)?;
+        let mined = search.mined(&mut self.ranker()?, own, None, progress)?;
         Ok(mined.into_part(&texts, &queries))
     }
 
@@ -108,9 +96,9 @@ impl MiningParts {
         let texts = MiningTexts::new(&self.pairs, &self.corpus)?;
         let mined = MinedNegatives::of_parts(&texts, self.config.rules().per_pair, parts);
         let search = self.search(&texts, None);
-        let mut card = account::card(&search, &mined, &mut self.ranker(), progress)?;
-        if let Some(vectors) = &names.vectors {
-            card.retriever = format!("vectors in {}", vectors.display());
+        let mut card = account::card(&search, &mined, &mut self.ranker()?, progress)?;
+        if let Some(retriever) = &names.retriever {
+            card.retriever.clone_from(retriever);
         }
         card.rules.extend(names.stronger.iter().map(|name| account::rescored_by(name.clone())));
         write(folder, &texts, &mined, &card)

@@ -14,7 +14,7 @@ use wb_data::store;
 use wb_encoder::{DeviceConfig, Folder};
 use wb_retrieval::{
     Bm25Config,
-    mining::{MinedPart, MiningConfig, RescoreConfig, VectorsConfig},
+    mining::{MinedPart, MiningConfig, MiningRetriever, RescoreConfig, VectorsConfig},
 };
 use wb_shards::{AttemptEnd, MergedRecord, OpenPlan, PlannedInput, ShardManifest, ShardOutput, ShardPlan, Store};
 
@@ -22,7 +22,7 @@ use super::{
     ShardSize, ShardStage,
     encode::kind,
     inputs::{fetched, fetched_model, files_of, put_model, refuse_there},
-    this_build,
+    scratch, this_build,
 };
 use crate::{
     config::Experiment,
@@ -37,6 +37,7 @@ const VECTORS: &str = "vectors";
 const CORPUS: &str = "corpus";
 const SCORES: &str = "scores";
 const CROSS_ENCODER: &str = "cross-encoder/";
+const ENCODER: &str = "encoder/";
 /// The file of a shard.
 const MINED: &str = "mined.json";
 
@@ -65,6 +66,8 @@ struct MineShards {
     names: PartNames,
     /// Fingerprint of the cross-encoder's files, where one scores.
     cross_encoder: Option<Fingerprint>,
+    /// Fingerprint of the encoder's files, where one ranks by tokens.
+    encoder: Option<Fingerprint>,
 }
 
 impl MinePlan<'_> {
@@ -72,13 +75,14 @@ impl MinePlan<'_> {
     ///
     /// # Errors
     ///
-    /// If there is nothing to rank by, as [`MiningParts::check`] says, or a file or model cannot be read.
+    /// If there is nothing to rank by, or a file or model cannot be read.
     pub fn write(&self, work: &Store, progress: &mut dyn FnMut(Progress)) -> Result<OpenPlan> {
         let config = self.experiment.negatives.clone().unwrap_or_default();
-        MiningParts::check(&config)?;
+        let by_tokens = self.by_tokens(&config)?;
         let (seed, bm25) = (self.experiment.seed, self.experiment.bench.bm25);
         progress(Progress::new("reading pairs", 0, 0));
-        let rows = MiningParts::open(store::read_pairs(self.pairs)?, config.clone(), seed, bm25)?.queries()? as u64;
+        let rows = MiningParts::open(store::read_pairs(self.pairs)?, config.clone(), (seed, bm25), DeviceConfig::Cpu)?
+            .queries()? as u64;
         if rows == 0 {
             return Err(Error::file(self.pairs, "no pairs in it").into());
         }
@@ -102,8 +106,9 @@ impl MinePlan<'_> {
         let vectors = config.vectors.as_ref().map(&mut planned).transpose()?;
         let mut beside = |folder: &str, file: &Path| put(&format!("{folder}/{}", own_name(file)), file);
         let corpus = config.corpus.as_deref().map(|file| beside(CORPUS, file)).transpose()?;
-        let mut names = PartNames { vectors: config.vectors.map(|given| given.documents), stronger: None };
-        let (mut rescore, mut cross_encoder, mut device) = (config.rescore, None, "cpu".to_owned());
+        let retriever = config.vectors.map(|given| format!("vectors in {}", given.documents.display()));
+        let mut names = PartNames { retriever, stronger: None };
+        let (mut rescore, mut cross_encoder, mut encoder) = (config.rescore, None, None);
         match &mut rescore {
             None => {}
             Some(RescoreConfig::File(file)) => {
@@ -118,19 +123,51 @@ impl MinePlan<'_> {
                 cross_encoder = Some(Folder::fingerprint(&place)?);
                 put_model(work, &place, CROSS_ENCODER, &mut inputs, progress)?;
                 model.model = EncoderRef { id: CROSS_ENCODER.to_owned(), ..EncoderRef::default() };
-                device = kind(device::resolved(self.experiment.device.first())?);
             }
         }
-        let negatives = MiningConfig { vectors, corpus, rescore, ..config };
+        let mut ranks = None;
+        if let Some(folder) = by_tokens {
+            names.retriever = Some(folder.name.clone());
+            atomic::in_scratch(&scratch(None)?.join("planned"), |inside| {
+                let place = inside.join("encoder");
+                folder.write(&place)?;
+                encoder = Some(Folder::fingerprint(&place)?);
+                put_model(work, &place, ENCODER, &mut inputs, progress)
+            })?;
+            ranks = Some(EncoderRef { id: ENCODER.to_owned(), ..EncoderRef::default() });
+        }
+        let device = match cross_encoder.is_some() || encoder.is_some() {
+            true => kind(device::resolved(self.experiment.device.first())?),
+            false => DeviceConfig::Cpu.to_string(),
+        };
+        let negatives = MiningConfig { vectors, corpus, rescore, encoder: ranks, ..config };
         let plan = ShardPlan {
             stage: ShardStage::Mine.as_str().to_owned(),
             build: this_build(&device),
             rows,
             rows_per_shard: self.size.rows(rows, 1),
             inputs,
-            task: json!(MineShards { seed, negatives, bm25, names, cross_encoder }),
+            task: json!(MineShards { seed, negatives, bm25, names, cross_encoder, encoder }),
         };
         Ok(OpenPlan::write(work, plan)?)
+    }
+
+    /// The encoder that ranks by tokens; nothing where words or vectors in files do.
+    fn by_tokens(&self, config: &MiningConfig) -> Result<Option<Folder>> {
+        if config.vectors.is_some() || config.retriever == MiningRetriever::Bm25 {
+            return Ok(None);
+        }
+        let found = match &config.encoder {
+            Some(named) => Some(encoder::named(named, session::runs())?.0),
+            None => encoder::pretrained(self.experiment)?.map(|(folder, _)| folder),
+        };
+        if let Some(folder) = found.filter(|folder| folder.late_interaction.is_some()) {
+            return Ok(Some(folder));
+        }
+        let what = "negatives are mined in shards by words (negatives.retriever=bm25), by an encoder of tokens, or by vectors that are there, and negatives.vectors names none";
+        Err(Error::failed(what)
+            .with_hint("--stage encode for both sides first, then negatives.vectors={queries: ..., query_ids: ..., documents: ..., document_ids: ...}")
+            .into())
     }
 }
 
@@ -153,8 +190,12 @@ fn opened(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -
         }
         _ => {}
     }
+    if let Some(of) = &task.encoder {
+        config.encoder = Some(fetched_model(plan, ENCODER, of, scratch)?.as_str().into());
+    }
     let pairs = store::read_pairs(&here(Path::new(PAIRS))?)?;
-    Ok((MiningParts::open(pairs, config, task.seed, task.bm25)?, task))
+    let device = plan.plan().build.device.parse()?;
+    Ok((MiningParts::open(pairs, config, (task.seed, task.bm25), device)?, task))
 }
 
 /// Mines for the queries of a shard.
@@ -166,8 +207,7 @@ pub(super) fn run(
 ) -> Result<AttemptEnd> {
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
         let (parts, _) = opened(plan, scratch, progress)?;
-        let device = plan.plan().build.device.parse()?;
-        let mined = parts.mine(rows.start as usize..rows.end as usize, device, scratch, progress)?;
+        let mined = parts.mine(rows.start as usize..rows.end as usize, [scratch, folder], progress)?;
         let path = folder.join(MINED);
         let json = serde_json::to_vec(&mined).map_err(|error| Error::json(&path, &error))?;
         fs::write(&path, json).map_err(Error::io("write", &path))?;

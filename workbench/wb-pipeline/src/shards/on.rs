@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use wb_core::{Error, Progress, Side, atomic, fingerprint::Fingerprint};
+use wb_core::{Encoder as _, Error, Progress, Side, atomic, fingerprint::Fingerprint};
 use wb_data::{PreparedPairs, store::load_held_out, text_table::write_texts};
 use wb_encoder::BiEncoder;
 use wb_retrieval::mining::{MinedNegatives, MiningConfig, MiningTexts, VectorsConfig};
@@ -61,12 +61,13 @@ pub fn prepared(
     Ok(load_held_out(folder)?)
 }
 
-/// Mines by vectors of the texts' queries and documents, in their order, or by words, where there are none.
+/// Mines by vectors of the texts' queries and documents, in their order, or by an encoder of tokens, or by words, where there
+/// is neither.
 pub fn mined(
     experiment: &Experiment,
     run_on: &RunOn,
     texts: &MiningTexts<'_>,
-    vectors: Option<[PathBuf; 2]>,
+    (vectors, by_tokens): (Option<[PathBuf; 2]>, Option<&BiEncoder>),
     pairs: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<MinedNegatives> {
@@ -85,7 +86,10 @@ pub fn mined(
         let document_ids = lines("documents.ids.txt", &mut texts.document_ids().iter().copied())?;
         let of_files =
             |[queries, documents]: [PathBuf; 2]| VectorsConfig { queries, query_ids, documents, document_ids };
-        let negatives = MiningConfig { vectors: vectors.map(of_files), encoder: None, ..config };
+        let folder = inside.join(by_tokens.map_or_else(String::new, |encoder| encoder.name()));
+        by_tokens.map_or(Ok(()), |encoder| encoder.write(&folder))?;
+        let encoder = by_tokens.map(|_| folder.display().to_string().as_str().into());
+        let negatives = MiningConfig { vectors: vectors.map(of_files), encoder, ..config };
         let experiment = Experiment { negatives: Some(negatives), ..experiment.clone() };
         let planned = MinePlan { experiment: &experiment, pairs, size: run_on.size() };
         let plan = work_at(planned.write(&work, progress)?, run_on, &scratch, progress)?;

@@ -169,14 +169,6 @@ fn negatives_in_any_number_of_shards_are_those_of_one_process() {
     sandbox.fails_with(&without, &["negatives.vectors names none", "hint: --stage encode for both sides first"]);
 }
 
-/// Files in the folders of a folder, with what they hold.
-fn files(sandbox: &Sandbox, folder: &str) -> Vec<(String, Vec<u8>)> {
-    let inside = sandbox.names(folder).into_iter();
-    let names = inside
-        .flat_map(|it| sandbox.names(&format!("{folder}/{it}")).into_iter().map(move |name| it.clone() + "/" + &name));
-    names.map(|name| (name.clone(), fs::read(sandbox.path(&format!("{folder}/{name}"))).unwrap())).collect()
-}
-
 #[test]
 fn pairs_prepared_in_any_number_of_shards_are_those_of_one_process() {
     let sandbox = project();
@@ -201,7 +193,7 @@ fn pairs_prepared_in_any_number_of_shards_are_those_of_one_process() {
         let last = out.trim().rsplit(' ').next().unwrap();
         sandbox.succeeds(&["shards", "merge", last, "--out", &format!("merged/{told}"), "--scratch", "scratch"]);
     }
-    let [here, there, merged] = ["here", "there", "merged"].map(|folder| files(&sandbox, folder));
+    let [here, there, merged] = ["here", "there", "merged"].map(|folder| sandbox.files_below(folder));
     let bytes = |files: &[(String, Vec<u8>)]| files.iter().map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>();
     assert!(here.len() == 5 && bytes(&here) == bytes(&there));
     assert!(bytes(&merged) == [bytes(&here), bytes(&here)].concat());
@@ -221,9 +213,25 @@ fn mining_on_other_machines_leaves_what_mining_here_leaves() {
     sandbox.succeeds(&[&mine[..], &["--datasets", "here"]].concat());
     let run_on = ["--datasets", "there", "work=work", "run_on={local: {processes: 2, shards: 3}}"];
     sandbox.notes(&[&mine[..], &run_on].concat(), &["encode in 3 shards: ", "mine in 3 shards: "]);
-    let (here, there) = (files(&sandbox, "here"), files(&sandbox, "there"));
+    let (here, there) = (sandbox.files_below("here"), sandbox.files_below("there"));
     assert!(here.iter().filter(|(name, _)| name.ends_with(".npy")).count() == 2 && here == there);
     sandbox.refuses_with(&[&mine[..], &["run_on={local: {}}"]].concat(), &["work: is missing", "work=FOLDER"]);
     sandbox
         .refuses_with(&[&mine[..], &["run_on={local: {processes: 0}}"]].concat(), &["run_on.local.processes: got 0"]);
+    // Words, a stronger model's scores, and vectors of tokens.
+    sandbox.golden_encoder("tiny-cross-encoder", "cross");
+    let late = ["encoder.late_interaction={dim: 8}", "train.similarity=maxsim", "train.max_steps=2"];
+    sandbox.succeeds(&[&["train", "tiny.yaml", "name=late", TRANSFORMER], &late[..]].concat());
+    sandbox.write("few.jsonl", sandbox.text("pairs.jsonl").split_inclusive('\n').take(300).collect::<String>());
+    for rules in ["retriever: bm25", "encoder: late, rescore: {cross_encoder: {model: cross}}"] {
+        let rules = format!("negatives={{per_pair: 2, ranks: [0, 5], {rules}}}");
+        let mine = ["mine-negatives", "many.yaml", "data.sources=[{jsonl: {path: few.jsonl}}]", &rules, "--datasets"];
+        sandbox.succeeds(&[&mine[..], &["one"]].concat());
+        sandbox.notes(&[&mine[..], &["many"], &run_on[2..]].concat(), &["mine in 3 shards: "]);
+    }
+    let read =
+        |name: String| ["parquet", "json"].map(|kind| fs::read(sandbox.path(&format!("{name}.{kind}"))).unwrap());
+    let inside = |name: &str| sandbox.names(name).into_iter().filter(|it| it.starts_with("mined-")).collect::<Vec<_>>();
+    let mined = |name: &str| inside(name).iter().map(|it| read(format!("{name}/{it}/negatives"))).collect::<Vec<_>>();
+    assert!(mined("one").len() == 2 && mined("one") == mined("many"));
 }
