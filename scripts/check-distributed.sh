@@ -72,6 +72,8 @@ teacher|train.loss={distill_embeddings: {teacher: ./encoder, by: cosine}}
 tokens|encoder.late_interaction={dim: 12}|train.similarity=maxsim|train.batch={pairs: 16, micro_texts: 7}
 cross|encoder={model: {pretrained: ./encoder}, cross_encoder: {max_tokens: 40}}|negatives={retriever: bm25, per_pair: 2, fill: true, mode: naive}|train.loss={binary_cross_entropy: {}}
 stages|train.curriculum=[{name: easy, until: {share: 0.5}, negatives: 0}, {name: hard, negatives: 2, temperature: 0.1}]|train.refresh={every: {steps: 9}}|negatives={retriever: bm25, per_pair: 2, mode: naive, fill: true}
+objectives|train.objectives={mlm: {}}
+matryoshka|train.loss={matryoshka: {loss: {mnrl: {}}, dims: [32, 16]}}|encoder.lora={rank: 2, use_dora: true}
 bag|encoder={model: {static_embedding: {dim: 32}}, tokenizer: {vocab_size: 500}, max_tokens: {query: 24, document: 48}}
 K
 }
@@ -102,7 +104,7 @@ on_mpirun() {
     same "one-$name" "two-$name"
     echo "$name: the bytes of one process ($(wc -l < two-"$name"/2*/metrics.jsonl) steps)"
   done < <(kinds)
-  [ "$kind" -eq 9 ]
+  [ "$kind" -eq 11 ]
 
   # Three ranks of two devices each, and one process with six.
   trained one-six "$wb" train pairs.yaml name=six device='[cpu, cpu, cpu, cpu, cpu, cpu]'

@@ -48,12 +48,14 @@ impl Part {
         let placement = Placement::of_environment()?;
         share_processor(&placement);
         let own = device::all_resolved(&placement.devices(&experiment.device))?;
+        // Ranks may have devices of different kinds.
+        let anywhere = Experiment { device: Devices::default(), ..experiment.clone() };
         let member = Member {
             rank: placement.rank,
             ranks: placement.ranks,
             host: host(),
             build: this_code(),
-            experiment: Fingerprint::of_bytes(wb_core::config::to_text(experiment)?.as_bytes()),
+            experiment: Fingerprint::of_bytes(wb_core::config::to_text(&anywhere)?.as_bytes()),
             device: own.first(),
             description: String::new(),
             number: (0, 1),

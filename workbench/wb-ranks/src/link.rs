@@ -103,8 +103,8 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Ends the thread that reads; what was sent still arrives.
-        self.stream.shutdown(Shutdown::Both).ok();
+        // What was sent still arrives; the thread that reads ends with the other side.
+        self.stream.shutdown(Shutdown::Write).ok();
     }
 }
 
