@@ -134,6 +134,7 @@ pub fn step(backbone: &dyn Backbone, batch: &TokenBatch, dropout: Option<Dropout
         Loss::States => backbone.backward_tokens(tape, Upstream::states(weights(&states).view()), &mut gradients),
     }
     .unwrap();
+    backbone.collect_gradients(&mut gradients).unwrap();
     Step { embeddings, states, gradients }
 }
 
