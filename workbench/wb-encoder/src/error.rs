@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use wb_core::error::Cause;
+
 pub use wb_core::{Error, Result};
 
 /// The kind of an error of a device.
@@ -18,9 +20,18 @@ pub struct DeviceFailure {
 #[derive(Debug, Clone, Copy)]
 pub struct LostRank;
 
-/// True where a process that shares a training is lost.
-pub(crate) fn is_lost_rank(error: &Error) -> bool {
-    error.kind::<LostRank>().is_some()
+/// True where a process that shares a training is lost, however deep in the error that stands.
+pub fn is_lost_rank(error: &(dyn std::error::Error + 'static)) -> bool {
+    let own = error.downcast_ref::<Error>().is_some_and(|error| error.kind::<LostRank>().is_some());
+    own || error.source().is_some_and(is_lost_rank)
+}
+
+/// An error of a second encoder that a loss asks, with its name.
+pub(crate) fn of_guide(name: &str, error: Cause) -> Error {
+    match is_lost_rank(&*error) {
+        true => Error::failed(format!("guide {name} cannot be asked")).with_cause(error),
+        false => Error::data(format!("guide {name}"), error.to_string()),
+    }
 }
 
 /// A device that this build or machine lacks, or that computes wrongly.

@@ -46,7 +46,7 @@ pub use batch::{BATCH_TOKENS, TokenBatch};
 pub use bi_encoder::BiEncoder;
 pub use cross_encoder::{CrossEncoder, PairReading, PairReadingConfig, ScoreActivation};
 pub use device::{DeviceConfig, Devices, FarDevice, OpenDevice};
-pub use error::{DeviceFailure, LostRank, training_stopped};
+pub use error::{DeviceFailure, LostRank, is_lost_rank, training_stopped};
 pub use export::{ExportConfig, ExportFormat, Exported, export};
 pub use folder::Folder;
 pub use kernel_settings::{Autotune, KernelSettings, kernel_cache};

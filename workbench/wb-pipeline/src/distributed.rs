@@ -8,7 +8,7 @@ use std::{thread, time::Duration};
 
 use anyhow::Result;
 use wb_core::{fingerprint::Fingerprint, lock::host};
-use wb_encoder::{DeviceConfig, Devices, LostRank, OpenDevice};
+use wb_encoder::{DeviceConfig, Devices, OpenDevice, is_lost_rank};
 use wb_ranks::{Member, OtherRanks, Placement, join, serve, share_processor};
 
 use crate::{config::Experiment, device, interrupt::Interrupt, manifest::this_code, output};
@@ -47,7 +47,8 @@ impl Part {
         }
         let placement = Placement::of_environment()?;
         share_processor(&placement);
-        let own = device::all_resolved(&placement.devices(&experiment.device))?;
+        // After `auto` was found to be a GPU: each rank of a host has its own.
+        let own = placement.devices(&device::all_resolved(&experiment.device)?);
         // Ranks may have devices of different kinds.
         let anywhere = Experiment { device: Devices::default(), ..experiment.clone() };
         let member = Member {
@@ -74,20 +75,17 @@ fn other(placement: &Placement, member: &Member, own: &Devices, interrupt: &Inte
     let devices = own.iter().map(|device| device::open(device, None)).collect::<Result<Vec<OpenDevice>>>()?;
     let names: Vec<&str> = devices.iter().map(|device| device.description.as_str()).collect();
     let (names, ranks, address) = (names.join(" + "), placement.ranks, placement.address());
-    let served = |(at, device): (usize, &OpenDevice)| -> wb_core::Result<u8> {
+    let met = devices.iter().enumerate().map(|(at, device)| {
         let (description, number) = (device.description.clone(), (at, devices.len()));
         let member = Member { device: device.config, description, number, ..member.clone() };
-        let place = join(placement, &member, MEETING, &mut |what| output::note(what))?;
-        if at == 0 {
-            output::note(format!("rank {} of {ranks}: {names} for rank 0 at {address}", member.rank));
-        }
-        serve(&place, device)
-    };
+        Ok((join(placement, &member, MEETING, &mut |what| output::note(what))?, device))
+    });
+    let met = met.collect::<wb_core::Result<Vec<_>>>()?;
+    output::note(format!("rank {} of {ranks}: {names} for rank 0 at {address}", member.rank));
     // Ctrl-C reaches all ranks: rank 0 writes a checkpoint and says when this is the end.
     interrupt.while_training(|| {
         thread::scope(|scope| {
-            let served = &served;
-            let all: Vec<_> = devices.iter().enumerate().map(|one| scope.spawn(move || served(one))).collect();
+            let all: Vec<_> = met.iter().map(|(place, device)| scope.spawn(move || serve(place, device))).collect();
             let ends = all.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             Ok(ends.collect::<wb_core::Result<Vec<u8>>>()?.into_iter().max().unwrap_or_default())
         })
@@ -119,9 +117,7 @@ impl Ranks {
 
 /// True where another rank is gone: the same command goes on from the last whole step.
 pub fn is_lost(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .any(|cause| cause.downcast_ref::<wb_core::Error>().is_some_and(|error| error.kind::<LostRank>().is_some()))
+    is_lost_rank(error.as_ref())
 }
 
 /// A hint for a place that another process holds, where that one was started together with this one.

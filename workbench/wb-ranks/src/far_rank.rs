@@ -50,6 +50,16 @@ impl FarRank {
         }
     }
 
+    /// Number of devices of the rank.
+    pub(crate) fn of_rank(&self) -> usize {
+        self.member.number.1
+    }
+
+    /// True once the other process is gone.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.link.lost().load(Ordering::SeqCst)
+    }
+
     /// Sums of gradients so far.
     #[cfg(test)]
     pub(crate) fn sums(&self) -> u64 {

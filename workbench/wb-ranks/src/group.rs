@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     net::{TcpListener, TcpStream},
-    sync::Arc,
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -65,11 +65,11 @@ impl Wait {
 }
 
 impl OtherRanks {
-    /// Waits until all ranks have come, as rank 0; `waiting` is told for whom, after ten seconds.
+    /// Waits until all ranks have come, as rank 0; `waiting` is told for whom, after ten seconds, and who was refused.
     ///
     /// # Errors
     ///
-    /// If the port is taken, a rank is part of something else, or one has not come after `limit`; then of the kind
+    /// If the port is taken, two say that they are one rank, or a rank has not come after `limit`; then of the kind
     /// [`LostRank`].
     pub fn gather(
         placement: &Placement,
@@ -81,41 +81,55 @@ impl OtherRanks {
         if placement.ranks == 1 {
             return Ok(Self { far: Vec::new() });
         }
-        // Devices of each rank, as far as it is known.
-        let mut expected: BTreeMap<usize, usize> = BTreeMap::new();
         let listener = listen(placement)?;
         let (secret, mut wait) = (secret(), Wait::new(limit));
+        let (met, meeting) = mpsc::channel::<Result<(Member, TcpStream)>>();
+        let mut refused = String::new();
         loop {
-            let has_come = |rank: &usize| {
-                expected.get(rank).is_some_and(|devices| found.range((*rank, 0)..(*rank + 1, 0)).count() == *devices)
+            // One that has gone again is waited for anew.
+            found.retain(|_, device| !device.is_lost());
+            let has_come = |rank: usize| {
+                let mut devices = found.range((rank, 0)..(rank + 1, 0));
+                let count = devices.clone().count();
+                devices.next().is_some_and(|(_, device)| device.of_rank() == count)
             };
             let missing: Vec<String> =
-                (1..placement.ranks).filter(|rank| !has_come(rank)).map(|rank| rank.to_string()).collect();
+                (1..placement.ranks).filter(|rank| !has_come(*rank)).map(|rank| rank.to_string()).collect();
             if missing.is_empty() {
                 return Ok(Self { far: found.into_values().map(Arc::new).collect() });
             }
             let missing = || format!("rank {} of {}", missing.join(", "), placement.ranks);
-            let stream = match listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let address = placement.address();
-                    if wait.goes_on(waiting, || format!("waiting at {address} for {}", missing())) {
+            let address = placement.address();
+            if !wait.goes_on(waiting, || format!("waiting at {address} for {}", missing())) {
+                let what = format!("{} did not come to {address} in {} s{refused}", missing(), limit.as_secs());
+                let error = Error::failed(what).with_hint("all ranks have to reach that host: MASTER_ADDR");
+                // One that was refused comes no better another time.
+                return Err(if refused.is_empty() { error.of_kind(LostRank) } else { error });
+            }
+            // Each says its first words in a thread, so that one who is silent keeps nobody waiting.
+            while let Ok((stream, _)) = listener.accept() {
+                let (met, first, secret) = (met.clone(), first.clone(), secret.clone());
+                thread::spawn(move || {
+                    let Some(member) = hello::ask(&stream, &first, &secret) else { return };
+                    met.send(member.map(|member| (member, stream))).ok();
+                });
+            }
+            for one in meeting.try_iter() {
+                let (member, stream) = match one {
+                    Ok(one) => one,
+                    // It may be of another training, and has been told.
+                    Err(error) => {
+                        waiting(format!("refused: {}", error.in_one_line()));
+                        refused = format!("; refused: {error}");
                         continue;
                     }
-                    let seconds = limit.as_secs();
-                    let error = Error::failed(format!("{} did not come to {address} in {seconds} s", missing()));
-                    return Err(error.with_hint("all ranks have to reach that host: MASTER_ADDR").of_kind(LostRank));
+                };
+                let link = Link::begin(stream, format!("rank {} on {}", member.rank, member.host))?;
+                let place = (member.rank, member.number.0);
+                if found.insert(place, FarRank::new(link, member)).is_some_and(|before| !before.is_lost()) {
+                    let message = format!("two processes say that they are rank {}", place.0);
+                    return Err(Error::failed(message).with_hint("each rank has a number of its own: RANK"));
                 }
-                Err(_) => continue,
-            };
-            let Some(member) = hello::ask(&stream, first, &secret) else { continue };
-            let member = member?;
-            let link = Link::begin(stream, format!("rank {} on {}", member.rank, member.host))?;
-            let (rank, (number, devices)) = (member.rank, member.number);
-            let is_other = expected.insert(rank, devices).is_some_and(|before| before != devices);
-            if found.insert((rank, number), FarRank::new(link, member)).is_some() || is_other {
-                let message = format!("two processes say that they are rank {rank}");
-                return Err(Error::failed(message).with_hint("each rank has a number of its own: RANK"));
             }
         }
     }

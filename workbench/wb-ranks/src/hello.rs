@@ -2,9 +2,9 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    io,
+    io::{self, Read},
     net::TcpStream,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -81,30 +81,50 @@ fn proof(secret: &str, who: &str, nonces: [&str; 2]) -> String {
     proof.finish().to_string()
 }
 
-fn read<T: serde::de::DeserializeOwned>(stream: &TcpStream) -> io::Result<T> {
-    let none = || io::Error::new(io::ErrorKind::InvalidData, "what came is no message of wb");
-    Frame::read(&mut &*stream, MOST)?.ok_or_else(none)?.head().map_err(|_| none())
+/// A connection for as long as the first words may take, however slowly they come.
+struct Words<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
 }
 
-fn write(stream: &TcpStream, what: &impl Serialize) -> io::Result<()> {
-    Frame::of(what).map_err(io::Error::other)?.write(&mut &*stream)
+impl<'a> Words<'a> {
+    fn begin(stream: &'a TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_write_timeout(Some(WORDS))?;
+        Ok(Self { stream, until: Instant::now() + WORDS })
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&mut self) -> io::Result<T> {
+        let none = || io::Error::new(io::ErrorKind::InvalidData, "what came is no message of wb");
+        Frame::read(self, MOST)?.ok_or_else(none)?.head().map_err(|_| none())
+    }
+
+    fn write(&self, what: &impl Serialize) -> io::Result<()> {
+        Frame::of(what).map_err(io::Error::other)?.write(&mut &*self.stream)
+    }
 }
 
-fn limited(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(WORDS))?;
-    stream.set_write_timeout(Some(WORDS))
+impl Read for Words<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(to)
+    }
 }
 
-/// Asks who has connected to rank 0: the rank, where it belongs here; the error is for both. Nothing where it is no rank
-/// at all, or does not know the secret.
+/// Asks who has connected to rank 0: the rank, where it belongs here; else the error that it is told too. Nothing where it
+/// is no rank at all, or does not know the secret.
 pub(crate) fn ask(stream: &TcpStream, first: &Member, secret: &str) -> Option<Result<Member>> {
     let own = nonce();
-    limited(stream).and_then(|()| write(stream, &Challenge { nonce: own.clone() })).ok()?;
-    let hello: Hello = read(stream).ok()?;
+    let mut words = Words::begin(stream).ok()?;
+    words.write(&Challenge { nonce: own.clone() }).ok()?;
+    let hello: Hello = words.read().ok()?;
     let refuse = |error: Error| {
         let reply = Reply::Refused { what: error.to_string(), hint: error.hint().map(str::to_owned) };
-        write(stream, &reply).ok();
+        words.write(&reply).ok();
         error
     };
     let nonces = [own.as_str(), hello.nonce.as_str()];
@@ -114,7 +134,7 @@ pub(crate) fn ask(stream: &TcpStream, first: &Member, secret: &str) -> Option<Re
     }
     let member = belongs(&hello, first).map_err(refuse);
     if member.is_ok() {
-        write(stream, &Reply::Welcome { proof: proof(secret, "first", nonces) }).ok()?;
+        words.write(&Reply::Welcome { proof: proof(secret, "first", nonces) }).ok()?;
     }
     Some(member)
 }
@@ -155,8 +175,8 @@ fn belongs(hello: &Hello, first: &Member) -> Result<Member> {
 ///
 /// The outer one if there is no rank 0 at the other end, the inner one if it refuses.
 pub(crate) fn say(stream: &TcpStream, member: &Member, secret: &str) -> io::Result<Result<()>> {
-    limited(stream)?;
-    let Challenge { nonce: theirs } = read(stream)?;
+    let mut words = Words::begin(stream)?;
+    let Challenge { nonce: theirs } = words.read()?;
     let own = nonce();
     let nonces = [theirs.as_str(), own.as_str()];
     let hello = Hello {
@@ -171,8 +191,8 @@ pub(crate) fn say(stream: &TcpStream, member: &Member, secret: &str) -> io::Resu
         nonce: own.clone(),
         proof: proof(secret, "rank", nonces),
     };
-    write(stream, &hello)?;
-    Ok(match read(stream)? {
+    words.write(&hello)?;
+    Ok(match words.read()? {
         Reply::Refused { what, hint } => Err(Error::failed(what).with_hint_if(hint)),
         Reply::Welcome { proof: found } if found == proof(secret, "first", nonces) => Ok(()),
         Reply::Welcome { .. } => {

@@ -80,7 +80,15 @@ impl Link {
     /// Sends a message.
     pub(crate) fn send(&self, frame: &Frame) -> Result<()> {
         let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        frame.write(&mut &*self.stream).map_err(|error| lost(&self.peer, &error))
+        if self.lost.load(Ordering::SeqCst) {
+            return Err(lost(&self.peer, &io::ErrorKind::UnexpectedEof.into()));
+        }
+        frame.write(&mut &*self.stream).map_err(|error| {
+            // Half a message may be on its way: nothing may follow it.
+            self.lost.store(true, Ordering::SeqCst);
+            self.stream.shutdown(Shutdown::Both).ok();
+            lost(&self.peer, &error)
+        })
     }
 
     /// Waits for the next message.

@@ -26,7 +26,7 @@ struct Variables {
     rank: &'static str,
     ranks: &'static str,
     local_rank: &'static str,
-    /// Number of ranks on this host, or the number of hosts where [`Launcher::Slurm`] tells that.
+    /// Number of ranks on this host; of [`Launcher::Slurm`] those of every host.
     on_host: &'static str,
 }
 
@@ -65,7 +65,7 @@ const LAUNCHERS: [Variables; 5] = [
         rank: "SLURM_PROCID",
         ranks: "SLURM_STEP_NUM_TASKS",
         local_rank: "SLURM_LOCALID",
-        on_host: "SLURM_STEP_NUM_NODES",
+        on_host: "SLURM_STEP_TASKS_PER_NODE",
     },
 ];
 
@@ -116,10 +116,9 @@ impl Placement {
             let message = format!("got {rank}, expected less than the {ranks} of {}", names.ranks);
             return Err(Error::value(names.rank, message));
         }
-        let on_host = match (names.launcher, number(names.on_host)?) {
-            // Slurm counts hosts: with one of them all ranks are here.
-            (Launcher::Slurm, hosts) => (hosts == Some(1)).then_some(ranks),
-            (_, on_host) => on_host,
+        let on_host = match (names.launcher, get(names.on_host)) {
+            (Launcher::Slurm, Some(list)) => tasks_of_node(&list, number("SLURM_NODEID")?.unwrap_or(0)),
+            _ => number(names.on_host)?,
         };
         let local = number(names.local_rank)?.zip(on_host);
         let is_one_host = on_host == Some(ranks);
@@ -152,6 +151,24 @@ impl Placement {
 /// A port of its own for a job of Slurm, so that two jobs on one host do not meet.
 fn port_of_job(job: Option<String>) -> u16 {
     job.and_then(|job| job.parse::<u64>().ok()).map_or(PORT, |job| PORT + (job % 1000) as u16)
+}
+
+/// Tasks of a node by its number, out of a list as Slurm writes it: `4(x2),3` is 4, 4 and 3.
+fn tasks_of_node(list: &str, node: usize) -> Option<usize> {
+    let each = |part: &str| -> Option<(usize, usize)> {
+        let (tasks, times) =
+            part.split_once("(x").map_or((part, "1"), |(tasks, times)| (tasks, times.trim_end_matches(')')));
+        Some((tasks.parse().ok()?, times.parse().ok()?))
+    };
+    let mut before = 0;
+    for part in list.split(',') {
+        let (tasks, times) = each(part)?;
+        before += times;
+        if node < before {
+            return Some(tasks);
+        }
+    }
+    None
 }
 
 /// The first host of a list as Slurm writes it: `node[07-12,20],other` begins with `node07`.
@@ -201,12 +218,13 @@ mod tests {
             ("SLURM_PROCID", "5"),
             ("SLURM_STEP_NUM_TASKS", "8"),
             ("SLURM_LOCALID", "1"),
-            ("SLURM_STEP_NUM_NODES", "2"),
+            ("SLURM_STEP_TASKS_PER_NODE", "5,3"),
+            ("SLURM_NODEID", "1"),
             ("SLURM_STEP_NODELIST", "node[07-08]"),
             ("SLURM_JOB_ID", "41017"),
         ];
         let found = placed(&slurm).unwrap();
-        assert_eq!((found.launcher, found.rank, found.local), (Launcher::Slurm, 5, None));
+        assert_eq!((found.launcher, found.rank, found.local), (Launcher::Slurm, 5, Some((1, 3))));
         assert_eq!(found.address(), "node07:29517");
         // `mpirun` within a job: the batch step's own variables say rank 0 to every process.
         let both: Vec<_> = slurm.iter().chain(&hydra).copied().collect();
@@ -228,6 +246,15 @@ mod tests {
         ] {
             let error = placed(&variables).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn tasks_of_each_node() {
+        for (list, node, tasks) in
+            [("2", 0, Some(2)), ("4(x2),3", 1, Some(4)), ("4(x2),3", 2, Some(3)), ("4(x2),3", 3, None), ("x", 0, None)]
+        {
+            assert_eq!(tasks_of_node(list, node), tasks, "{list} {node}");
         }
     }
 

@@ -68,6 +68,9 @@ fn done(
         return Ok((None, Vec::new()));
     }
     let served = models.get_mut(&number).ok_or_else(|| Error::failed(format!("there is no model {number} here")))?;
+    if matches!(work, Work::Forget) {
+        served.gradients = None;
+    }
     numbers = &numbers[served.take(weights, numbers)?..];
     let found = served.work(work, numbers)?;
     Ok((served.backbone.padding(), found))
@@ -127,10 +130,7 @@ impl Served {
                 backbone.collect_gradients(&mut sum)?;
                 return Ok(sum.iter().flat_map(|of_weight| bytemuck::cast_slice(of_weight)).copied().collect());
             }
-            Work::Forget => {
-                self.gradients = None;
-                backbone.forget_gradients();
-            }
+            Work::Forget => backbone.forget_gradients(),
             Work::Open { .. } | Work::Close | Work::End(_) => {}
         }
         Ok(Vec::new())

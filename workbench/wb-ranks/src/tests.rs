@@ -171,18 +171,23 @@ fn strangers_are_left_outside_and_others_are_told_why() {
         let port = free_port();
         let mut other = member(1, 2);
         change(&mut other);
+        let (started, limit) = (Instant::now(), Duration::from_secs(2));
         thread::scope(|scope| {
             let first =
-                scope.spawn(move || OtherRanks::gather(&placement(0, 2, port), &member(0, 2), LIMIT, &mut |_| {}));
-            // Somebody who is no rank at all does not matter.
-            while TcpStream::connect(("127.0.0.1", port))
-                .map(|mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n"))
-                .is_err()
-            {
-                thread::sleep(Duration::from_millis(10));
-            }
+                scope.spawn(move || OtherRanks::gather(&placement(0, 2, port), &member(0, 2), limit, &mut |_| {}));
+            let stranger = || loop {
+                match TcpStream::connect(("127.0.0.1", port)) {
+                    Ok(stream) => return stream,
+                    Err(_) => thread::sleep(Duration::from_millis(10)),
+                }
+            };
+            // Neither who says something else nor who says nothing at all matters.
+            stranger().write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+            let _silent = stranger();
             let found = join(&placement(1, 2, port), &other, LIMIT, &mut |_| {});
-            (first.join().unwrap().map(drop), found.map(drop))
+            let first = first.join().unwrap();
+            assert!(started.elapsed() < Duration::from_secs(5));
+            (first.map(drop), found.map(drop))
         })
     };
     assert!(matches!(refused(&|_| {}), (Ok(()), Ok(()))));
@@ -197,11 +202,25 @@ fn strangers_are_left_outside_and_others_are_told_why() {
         (&|it| it.rank = 2, "another place than rank 0 on host0: rank 2, expected 1 to 1"),
     ] {
         let (first, other) = refused(change);
-        for error in [first.unwrap_err(), other.unwrap_err()] {
-            assert!(error.to_string().contains(expected), "{error}");
-            assert!(error.kind::<LostRank>().is_none(), "trying again does not help");
-        }
+        let (first, other) = (first.unwrap_err(), other.unwrap_err());
+        assert!(other.to_string().contains(expected), "{other}");
+        assert!(first.to_string().starts_with("rank 1 of 2 did not come to 127.0.0.1:"), "{first}");
+        assert!(first.to_string().contains(expected), "{first}");
+        assert!([first, other].iter().all(|error| error.kind::<LostRank>().is_none()), "trying again does not help");
     }
+}
+
+#[test]
+fn a_rank_may_begin_again_before_all_have_met() {
+    let port = free_port();
+    thread::scope(|scope| {
+        let first = scope.spawn(move || OtherRanks::gather(&placement(0, 3, port), &member(0, 3), LIMIT, &mut |_| {}));
+        let joined = |rank| join(&placement(rank, 3, port), &member(rank, 3), LIMIT, &mut |_| {}).unwrap();
+        drop(joined(1));
+        thread::sleep(Duration::from_millis(300));
+        let _places = [joined(1), joined(2)];
+        assert_eq!(first.join().unwrap().unwrap().devices().count(), 2);
+    });
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use ndarray::Array2;
 use wb_core::{Embeddings, Encoder, Error, Result, Side, progress::silent};
 
+use crate::error::of_guide;
+
 /// One pair of a batch: the numbers of its texts, equal for equal texts, and its scores.
 #[derive(Debug, Clone, Copy)]
 pub struct PairLabels<'a> {
@@ -44,7 +46,7 @@ impl GuideEmbeddings {
     pub fn of(guide: &dyn Encoder, anchors: &[&str], documents: &[&str]) -> Result<Self> {
         let embed = |texts: &[&str], side: Side| {
             let found = guide.encode_single_vector(texts, side, &mut silent);
-            Ok(found.map_err(|error| Error::data(format!("guide {}", guide.name()), error.to_string()))?.into_inner())
+            Ok(found.map_err(|error| of_guide(&guide.name(), error))?.into_inner())
         };
         Ok(Self { anchors: embed(anchors, Side::Query)?, documents: embed(documents, Side::Document)? })
     }

@@ -10,9 +10,10 @@ use std::{
 };
 
 use ndarray::{Array2, ArrayView1};
-use wb_core::{Error, Result, Side, progress::silent};
+use wb_core::{Result, Side, progress::silent};
 
 use super::Guide;
+use crate::error::of_guide;
 
 /// Bytes of a guide's vectors that are kept from epoch to epoch.
 pub const GUIDE_CACHE: usize = 1 << 29;
@@ -72,8 +73,7 @@ impl<'a> CachedGuide<'a> {
         let texts = missing.iter().map(|number| text(*number)).collect::<Result<Vec<_>>>()?;
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let found = self.guide.encode_single_vector(&texts, side, &mut silent);
-        let name = || format!("guide {}", self.guide.name());
-        let found = found.map_err(|error| Error::data(name(), error.to_string()))?;
+        let found = found.map_err(|error| of_guide(&self.guide.name(), error))?;
         for (number, vector) in missing.into_iter().zip(found.view().rows()) {
             rows.remove(&number).into_iter().flatten().for_each(|row| vectors.row_mut(row).assign(&vector));
             self.keep((number, side), vector);

@@ -78,7 +78,7 @@ use self::{
 };
 use crate::{
     backbone::Backbone,
-    error::{Error, Result, is_lost_rank},
+    error::{Error, Result},
     losses::LossOnEmbeddings,
     precision::Precision,
     stop::Stop,
@@ -259,8 +259,13 @@ fn train_with_heads(
     let stopped = loop {
         // From one refresh of the hard negatives to the next; all at once where there is none.
         let more = session.step() < plan.len();
-        if more && (job.stop.is_set() || !session.refresh(&mut table, progress)?) {
+        if more && job.stop.is_set() {
             break true;
+        }
+        match if more { session.refresh(&mut table, progress) } else { Ok(true) } {
+            Ok(true) => {}
+            Ok(false) => break true,
+            Err(error) => return Err(session.ended_by(error)),
         }
         let end = config.refresh.map_or(plan.len(), |refresh| refresh.next(session.step(), plan.len()));
         let maker = BatchMaker {
@@ -274,12 +279,7 @@ fn train_with_heads(
         match run(&mut session, &plan, end, &maker, job, progress) {
             Ok(true) => break true,
             Ok(false) => {}
-            // The weights here are those of the last whole step.
-            Err(error) if is_lost_rank(&error) => {
-                session.checkpoint()?;
-                return Err(error);
-            }
-            Err(error) => return Err(error),
+            Err(error) => return Err(session.ended_by(error)),
         }
         if session.step() == plan.len() {
             break false;

@@ -153,8 +153,11 @@ impl EncodePlan {
 
 /// A device without the number of the card, which is another one on each machine.
 pub(super) fn kind(device: DeviceConfig) -> String {
-    let name = device.to_string();
-    name.split(':').next().unwrap_or_default().to_owned()
+    let same = match device {
+        DeviceConfig::Cuda(_, kernels) => DeviceConfig::Cuda(0, kernels),
+        other => other,
+    };
+    same.to_string()
 }
 
 /// Encodes the texts of a shard.

@@ -172,7 +172,12 @@ impl MinePlan<'_> {
 }
 
 /// The pairs and the config of a plan, with the files that they need on this machine.
-fn opened(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(MiningParts, MineShards)> {
+fn opened(
+    plan: &OpenPlan,
+    scratch: &Path,
+    device: DeviceConfig,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(MiningParts, MineShards)> {
     let task: MineShards = plan.plan().typed_task()?;
     let here = |name: &Path| fetched(plan, &name.to_string_lossy(), scratch);
     progress(Progress::new("fetching inputs", 0, 0));
@@ -194,7 +199,6 @@ fn opened(plan: &OpenPlan, scratch: &Path, progress: &mut dyn FnMut(Progress)) -
         config.encoder = Some(fetched_model(plan, ENCODER, of, scratch)?.as_str().into());
     }
     let pairs = store::read_pairs(&here(Path::new(PAIRS))?)?;
-    let device = plan.plan().build.device.parse()?;
     Ok((MiningParts::open(pairs, config, (task.seed, task.bm25), device)?, task))
 }
 
@@ -206,7 +210,7 @@ pub(super) fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<AttemptEnd> {
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
-        let (parts, _) = opened(plan, scratch, progress)?;
+        let (parts, _) = opened(plan, scratch, plan.plan().build.device.parse()?, progress)?;
         let mined = parts.mine(rows.start as usize..rows.end as usize, [scratch, folder], progress)?;
         let path = folder.join(MINED);
         let json = serde_json::to_vec(&mined).map_err(|error| Error::json(&path, &error))?;
@@ -245,7 +249,8 @@ pub(super) fn merge(
     refuse_there(out)?;
     let manifests = plan.all_manifests()?;
     let mut mined = parts(plan, &manifests, progress)?;
-    let (parts, task) = opened(plan, scratch, progress)?;
+    // Nothing is computed by a model any more.
+    let (parts, task) = opened(plan, scratch, DeviceConfig::Cpu, progress)?;
     let mut files = Vec::new();
     let mut fill = |inside: &Path| -> Result<()> {
         parts.write(std::mem::take(&mut mined), &task.names, inside, progress)?;

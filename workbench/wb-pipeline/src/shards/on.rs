@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use wb_core::{Encoder as _, Error, Progress, Side, atomic, fingerprint::Fingerprint};
+use wb_core::{Error, Progress, Side, atomic, fingerprint::Fingerprint};
 use wb_data::{PreparedPairs, store::load_held_out, text_table::write_texts};
 use wb_encoder::BiEncoder;
 use wb_retrieval::mining::{MinedNegatives, MiningConfig, MiningTexts, VectorsConfig};
@@ -86,7 +86,7 @@ pub fn mined(
         let document_ids = lines("documents.ids.txt", &mut texts.document_ids().iter().copied())?;
         let of_files =
             |[queries, documents]: [PathBuf; 2]| VectorsConfig { queries, query_ids, documents, document_ids };
-        let folder = inside.join(by_tokens.map_or_else(String::new, |encoder| encoder.name()));
+        let folder = inside.join("encoder");
         by_tokens.map_or(Ok(()), |encoder| encoder.write(&folder))?;
         let encoder = by_tokens.map(|_| folder.display().to_string().as_str().into());
         let negatives = MiningConfig { vectors: vectors.map(of_files), encoder, ..config };

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     backbone::{Backbone, Padding},
-    error::{Error, Result},
+    error::{Error, Result, is_lost_rank},
     stop::Stop,
 };
 
@@ -205,6 +205,15 @@ impl<'a> Session<'a> {
         })?;
         self.saved = true;
         Ok(())
+    }
+
+    /// Writes a checkpoint where the training ends because another process is gone: the weights here are those of the last
+    /// whole step. The error again, or that of the checkpoint.
+    pub fn ended_by(&mut self, error: Error) -> Error {
+        match is_lost_rank(&error).then(|| self.checkpoint()) {
+            Some(Err(unwritten)) => unwritten,
+            _ => error,
+        }
     }
 
     /// Puts the weights that are kept into the backbone: the best or the last ones, or their average.
