@@ -414,4 +414,45 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
+
+    /// Rounds of each of two writers, and the bytes that they write.
+    const ROUNDS: u8 = 250;
+    const BYTES: usize = 200_000;
+
+    #[test]
+    #[ignore = "run by writers_with_one_number_leave_whole_files in processes of its own"]
+    fn write_again_and_again() {
+        let path = PathBuf::from(std::env::var_os("WB_TEST_WRITTEN").unwrap());
+        (0..4).for_each(|_| (0..ROUNDS).for_each(|round| write(&path, &vec![round; BYTES]).unwrap()));
+    }
+
+    /// Tests what containers on one disk are: processes that all have the same number.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn writers_with_one_number_leave_whole_files() {
+        use std::{io::Write as _, process::Command};
+        let apart = ["--pid", "--fork"];
+        if !Command::new("unshare").args(apart).arg("true").status().is_ok_and(|status| status.success()) {
+            let test = "writers_with_one_number_leave_whole_files";
+            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: this machine gives processes no numbers of their own");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("written");
+        write(&path, &[0; BYTES]).unwrap();
+        let writer = || {
+            let mut command = Command::new("unshare");
+            command.args(apart).arg(std::env::current_exe().unwrap()).env("WB_TEST_WRITTEN", &path);
+            command.args(["--ignored", "--exact", "atomic::tests::write_again_and_again"]);
+            command.stdout(std::process::Stdio::null()).spawn().unwrap()
+        };
+        let (mut both, mut read) = ([writer(), writer()], 0);
+        while both.iter_mut().any(|writer| writer.try_wait().unwrap().is_none()) {
+            let found = fs::read(&path).unwrap();
+            assert!(found.len() == BYTES && found.iter().all(|byte| *byte == found[0]), "a damaged file");
+            read += 1;
+        }
+        assert!(both.iter_mut().all(|writer| writer.wait().unwrap().success()) && read > 10, "{read}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something unfinished is left");
+    }
 }
