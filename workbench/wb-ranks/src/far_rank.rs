@@ -6,6 +6,8 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
 use ndarray::{Array2, ArrayView2};
@@ -58,6 +60,17 @@ impl FarRank {
     /// True once the other process is gone.
     pub(crate) fn is_lost(&self) -> bool {
         self.link.lost().load(Ordering::SeqCst)
+    }
+
+    /// True where it is gone already, or is within a second.
+    pub(crate) fn is_lost_soon(&self) -> bool {
+        (0..20).any(|_| {
+            let is_lost = self.is_lost();
+            if !is_lost {
+                thread::sleep(Duration::from_millis(50));
+            }
+            is_lost
+        })
     }
 
     /// Sums of gradients so far.

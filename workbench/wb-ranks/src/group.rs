@@ -126,7 +126,9 @@ impl OtherRanks {
                 };
                 let link = Link::begin(stream, format!("rank {} on {}", member.rank, member.host))?;
                 let place = (member.rank, member.number.0);
-                if found.insert(place, FarRank::new(link, member)).is_some_and(|before| !before.is_lost()) {
+                let before = found.insert(place, FarRank::new(link, member));
+                // The end of one that has come again may be on its way.
+                if before.is_some_and(|before| !before.is_lost_soon()) {
                     let message = format!("two processes say that they are rank {}", place.0);
                     return Err(Error::failed(message).with_hint("each rank has a number of its own: RANK"));
                 }
