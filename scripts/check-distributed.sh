@@ -26,7 +26,7 @@ skipped() {
 }
 
 here="$(mktemp -d)"
-trap '[ -n "${KEEP:-}" ] || rm -rf "$here"' EXIT
+trap 'rm -rf "$here"' EXIT
 
 # Pairs, two negatives each for the first half, an encoder of random weights and its adapters' target.
 python3 - "$here" <<'P'

@@ -1,4 +1,4 @@
-"""Checks launchers/kubernetes: its files against the strict schemas of Kubernetes, and every index of it in a real container.
+"""Checks launchers/kubernetes: its files against the strict schemas of Kubernetes, and every index of job.yaml in a container.
 
     python scripts/engines/kubernetes_job.py IMAGE FOLDER PLAN SHARDS
 

@@ -26,8 +26,8 @@ use crate::{
 pub struct SeveralBackbones {
     /// Models with the same weights, at least one.
     list: Vec<Box<dyn Backbone>>,
-    /// Gradients of each since the last sum, but of the first, whose passes add to the sum itself, and of those that keep
-    /// them; zeros of nothing before a pass.
+    /// Gradients of each since the last sum; empty before a pass, for the first, whose passes add to the sum itself, and for
+    /// those that keep them.
     apart: Vec<Mutex<Gradients>>,
 }
 

@@ -101,12 +101,12 @@ pub fn all_resolved(devices: &Devices) -> Result<Devices> {
 /// Opens the devices of an experiment, each tried with the model that the experiment begins with if that is a pretrained
 /// one. To be asked for before anything is computed or written.
 pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
-    experiment.device.iter().try_for_each(DeviceConfig::require_compiled)?;
     all(&experiment.device, experiment.pretrained())
 }
 
 /// Opens devices that stand side by side, each tried with a model, where one is named.
 pub fn all(devices: &Devices, model: Option<&EncoderRef>) -> Result<OpenDevice> {
+    devices.iter().try_for_each(DeviceConfig::require_compiled)?;
     let needs_model = devices.iter().any(DeviceConfig::needs_self_test);
     let model = model.filter(|_| needs_model).map(encoder::locate).transpose()?;
     let mut all = devices.iter().map(|device| open(device, model.as_deref())).collect::<Result<Vec<_>>>()?.into_iter();

@@ -8,7 +8,7 @@ use std::{thread, time::Duration};
 
 use anyhow::Result;
 use wb_core::{fingerprint::Fingerprint, lock::host};
-use wb_encoder::{DeviceConfig, Devices, OpenDevice, is_lost_rank};
+use wb_encoder::{Devices, OpenDevice, is_lost_rank};
 use wb_ranks::{Member, OtherRanks, Placement, join, serve, share_processor};
 
 use crate::{config::Experiment, device, interrupt::Interrupt, manifest::this_code, output};
@@ -103,7 +103,6 @@ impl Ranks {
     /// Opens the devices of such an experiment; see [`device::of_experiment`].
     pub(crate) fn open(&self, experiment: &Experiment) -> Result<OpenDevice> {
         let Some((group, own)) = &self.others else { return device::of_experiment(experiment) };
-        own.iter().try_for_each(DeviceConfig::require_compiled)?;
         Ok(device::all(own, experiment.pretrained())?.with_far(group.far()))
     }
 

@@ -54,8 +54,8 @@ pub enum Ended {
 
 impl<'a> Job<'a> {
     /// An experiment with what it names, checked before anything is computed. `config` is its file, which hints name,
-    /// `resume` a run to go on with, `measured` whether benchmarks follow the training, `ranks` the
-    /// other processes of a training by several.
+    /// `resume` a run to go on with, `measured` whether benchmarks follow the training, `ranks` the other
+    /// processes of a training by several.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! Arrays of numbers on their way between ranks.
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use wb_core::{Error, Result};
 
 /// Bytes of an array, row by row, little-endian as on all machines that the kernels know.
-pub(crate) fn bytes_of(array: &Array2<f32>) -> Vec<u8> {
+pub(crate) fn bytes_of(array: ArrayView2<'_, f32>) -> Vec<u8> {
     let rows = array.as_standard_layout();
     rows.as_slice().map(|numbers| bytemuck::cast_slice(numbers).to_vec()).unwrap_or_default()
 }

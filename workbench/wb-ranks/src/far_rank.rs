@@ -22,7 +22,7 @@ use crate::{
     frame::Frame,
     hello::Member,
     link::Link,
-    request::{Answer, Gives, Request, Work, changes, lengths},
+    request::{Answer, Gives, Request, Work, changes},
 };
 
 /// A device of another rank.
@@ -210,18 +210,15 @@ impl Backbone for FarBackbone {
         self.rank.sums.fetch_add(1, Ordering::SeqCst);
         let numbers = self.ask(Work::Collect, Vec::new())?;
         // Nothing, where no pass went back since the last time.
-        let mut numbers = numbers_of(&numbers).into_iter();
-        if numbers.len() == 0 {
+        let numbers = numbers_of(&numbers);
+        if numbers.is_empty() {
             return Ok(());
         }
-        let lengths = lengths(&self.here);
-        let expected: usize = lengths.values().sum();
+        let expected: usize = gradients.iter().map(Vec::len).sum();
         if numbers.len() != expected {
             return Err(Error::failed(format!("a rank sent {} gradients, expected {expected}", numbers.len())));
         }
-        for (at, length) in lengths {
-            gradients.at_mut(at).iter_mut().zip(numbers.by_ref().take(length)).for_each(|(sum, value)| *sum += value);
-        }
+        gradients.iter_mut().flatten().zip(numbers).for_each(|(sum, value)| *sum += value);
         Ok(())
     }
 
@@ -269,7 +266,7 @@ impl Backbone for FarBackbone {
                 let message = format!("has shape {:?}, expected {:?}", at.dim(), (rows, self.dim));
                 Err(Error::data("gradient", message))
             }
-            at => Ok(at.map(|at| bytes_of(&at.to_owned())).unwrap_or_default()),
+            at => Ok(at.map(bytes_of).unwrap_or_default()),
         };
         let mut numbers = rows(at.embeddings, tape.texts)?;
         numbers.extend(rows(at.states, tape.tokens)?);

@@ -1,7 +1,5 @@
 //! Work that rank 0 asks of another rank, and models on their way there.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use wb_core::{Error, Result};
 use wb_encoder::{
@@ -146,10 +144,4 @@ pub(crate) fn model(architecture: &str, pooling: Pooling, adapter: &str, paramet
     let none = |error: serde_json::Error| Error::failed(format!("rank 0 sent no model of this build's: {error}"));
     let architecture: Architecture = serde_json::from_str(architecture).map_err(none)?;
     Ok(Model { architecture, parameters, pooling, adapter: serde_json::from_str(adapter).map_err(none)? })
-}
-
-/// Names and places of weights that train, to split what [`Work::Collect`] gave.
-pub(crate) fn lengths(parameters: &Parameters) -> BTreeMap<usize, usize> {
-    let trained = parameters.iter().enumerate().filter(|(_, weight)| weight.trainable);
-    trained.map(|(at, weight)| (at, weight.values.len())).collect()
 }

@@ -93,19 +93,19 @@ impl Served {
         match work {
             Work::SetGradientCheckpointing(on) => backbone.set_gradient_checkpointing(on)?,
             Work::SetPrecision(precision) => backbone.set_precision(precision)?,
-            Work::Embed { batch, tokens: false } => return Ok(bytes_of(&backbone.embed(&batch)?)),
-            Work::Embed { batch, tokens: true } => return Ok(bytes_of(&backbone.embed_tokens(&batch)?)),
+            Work::Embed { batch, tokens: false } => return Ok(bytes_of(backbone.embed(&batch)?.view())),
+            Work::Embed { batch, tokens: true } => return Ok(bytes_of(backbone.embed_tokens(&batch)?.view())),
             Work::Track { batch, dropout, tape, gives } => {
                 let dropout = dropout.map(|seed| Dropout { seed });
                 let (found, kept) = match gives {
                     Gives::Nothing => (Vec::new(), backbone.track_again(&batch, dropout)?),
                     Gives::Embeddings => {
                         let (embeddings, kept) = backbone.embed_tracked(&batch, dropout)?;
-                        (bytes_of(&embeddings), kept)
+                        (bytes_of(embeddings.view()), kept)
                     }
                     Gives::EmbeddingsAndStates => {
                         let (embeddings, states, kept) = backbone.embed_tokens_tracked(&batch, dropout)?;
-                        ([bytes_of(&embeddings), bytes_of(&states)].concat(), kept)
+                        ([bytes_of(embeddings.view()), bytes_of(states.view())].concat(), kept)
                     }
                 };
                 self.tapes.insert(tape, (kept, batch));

@@ -256,16 +256,11 @@ fn train_with_heads(
     }
     let cache = TokenCache::new(TOKEN_CACHE);
     let cached_guide = guide.map(|guide| CachedGuide::new(guide, GUIDE_CACHE));
-    let stopped = loop {
+    let mut to_the_end = || loop {
         // From one refresh of the hard negatives to the next; all at once where there is none.
         let more = session.step() < plan.len();
-        if more && job.stop.is_set() {
-            break true;
-        }
-        match if more { session.refresh(&mut table, progress) } else { Ok(true) } {
-            Ok(true) => {}
-            Ok(false) => break true,
-            Err(error) => return Err(session.ended_by(error)),
+        if more && (job.stop.is_set() || !session.refresh(&mut table, progress)?) {
+            return Ok(true);
         }
         let end = config.refresh.map_or(plan.len(), |refresh| refresh.next(session.step(), plan.len()));
         let maker = BatchMaker {
@@ -276,15 +271,15 @@ fn train_with_heads(
             stages: &plan.stages,
             guide: cached_guide.as_ref(),
         };
-        match run(&mut session, &plan, end, &maker, job, progress) {
-            Ok(true) => break true,
-            Ok(false) => {}
-            Err(error) => return Err(session.ended_by(error)),
+        if run(&mut session, &plan, end, &maker, job, progress)? {
+            return Ok(true);
         }
         if session.step() == plan.len() {
-            break false;
+            return Ok(false);
         }
     };
+    let ended = to_the_end();
+    let stopped = ended.map_err(|error| session.ended_by(error))?;
     session.checkpoint()?;
 
     let mut outcome = TrainOutcome {

@@ -97,16 +97,15 @@ pub fn mine(
     let search =
         Search { experiment, config: &config, texts: &texts, taken, stronger: stronger.as_ref(), queries: None };
     let mined = match (&experiment.run_on, &ranker) {
-        (Some(run_on), MiningRanker::Words(..)) if extras.candidates.is_none() => {
-            shards::mined(experiment, run_on, &texts, (None, None), &data.folder.join("train.parquet"), progress)?
-        }
-        (Some(run_on), MiningRanker::Encoder(encoder)) if extras.candidates.is_none() => {
-            let by_tokens = encoder.token_vectors().is_some().then_some(&**encoder);
-            let files = match by_tokens {
-                Some(_) => None,
-                None => Some(ranker::vector_files(encoder, &search, places.datasets, progress)?),
+        (Some(run_on), MiningRanker::Words(..) | MiningRanker::Encoder(_)) if extras.candidates.is_none() => {
+            let by = match &ranker {
+                MiningRanker::Encoder(encoder) if encoder.token_vectors().is_some() => (None, Some(&**encoder)),
+                MiningRanker::Encoder(encoder) => {
+                    (Some(ranker::vector_files(encoder, &search, places.datasets, progress)?), None)
+                }
+                _ => (None, None),
             };
-            shards::mined(experiment, run_on, &texts, (files, by_tokens), &data.folder.join("train.parquet"), progress)?
+            shards::mined(experiment, run_on, &texts, by, &data.folder.join("train.parquet"), progress)?
         }
         (Some(_), _) => {
             let what = "run_on cuts mining by words or by an encoder into shards, without --candidates";
