@@ -1,6 +1,6 @@
 //! The tree-sitter grammars, and one parser of each per thread.
 
-use std::{cell::RefCell, collections::HashMap, ops::ControlFlow};
+use std::{borrow::Cow, cell::RefCell, collections::HashMap, ops::ControlFlow};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Point, Range, Tree};
 
@@ -126,8 +126,30 @@ pub(crate) fn parse_part(source: &str, grammar: Grammar, part: Range, before: &s
 }
 
 fn parse_with(source: &str, grammar: Grammar) -> Option<Tree> {
+    let source = if grammar == Grammar::Bash { narrowed(source) } else { Cow::Borrowed(source) };
     let bytes = source.as_bytes();
     parse_bytes(grammar, bytes.len(), &[], |offset| bytes.get(offset..).unwrap_or_default())
+}
+
+/// The source with each letter above U+00FF replaced by one or two below it, as many bytes in all.
+///
+/// Bash's scanner looks letters up in C's table for one byte, so that `{` before any other letter reads memory outside of it
+/// and may end the process (<https://github.com/tree-sitter/tree-sitter-bash/issues/337>). To Bash all of them are parts of
+/// words, and places are counted in bytes, so the tree is the same.
+fn narrowed(source: &str) -> Cow<'_, str> {
+    if source.chars().all(|letter| letter <= 'ÿ') {
+        return Cow::Borrowed(source);
+    }
+    let mut narrow = String::with_capacity(source.len());
+    for letter in source.chars() {
+        match letter.len_utf8() {
+            _ if letter <= 'ÿ' => narrow.push(letter),
+            2 => narrow.push('ÿ'),
+            3 => narrow.push_str("ÿ_"),
+            _ => narrow.push_str("ÿÿ"),
+        }
+    }
+    Cow::Owned(narrow)
 }
 
 fn parse_bytes<'s>(
@@ -158,4 +180,22 @@ fn parse_bytes<'s>(
         }
         tree
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrowed_letters_take_as_many_bytes_and_leave_the_tree_as_it_is() {
+        let source = "# 世界 ω\nf() {\n  echo \"$x 世\" 😀 é\n}\n";
+        let narrow = narrowed(source);
+        assert_eq!((narrow.len(), narrow.lines().count()), (source.len(), source.lines().count()));
+        assert_eq!(narrow, "# ÿ_ÿ_ ÿ\nf() {\n  echo \"$x ÿ_\" ÿÿ é\n}\n");
+        let wide = parse_bytes(Grammar::Bash, source.len(), &[], |at| &source.as_bytes()[at..]).expect("a tree");
+        let tree = parse_with(source, Grammar::Bash).expect("a tree");
+        assert_eq!(tree.root_node().to_sexp(), wide.root_node().to_sexp());
+        assert!(!tree.root_node().has_error());
+        assert!(matches!(narrowed("é"), Cow::Borrowed(_)));
+    }
 }

@@ -136,6 +136,19 @@ fn survives(source: &str, language: Language) {
     let _ = strip_comments(source, language);
 }
 
+#[test]
+fn letters_of_every_plane_behind_every_bit() {
+    for language in Language::ALL {
+        for plane in 0..=0x10 {
+            let letter = char::from_u32(plane << 16 | 0xfffd).expect("each plane has it");
+            for bit in BITS {
+                survives(&format!("{bit}{letter}"), language);
+                survives(&format!("{bit}1..{letter}"), language);
+            }
+        }
+    }
+}
+
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
