@@ -8,6 +8,7 @@
 #               answers is not asked again
 #   sweep       four runs made so
 #   objects     pairs, corpora, vectors, encoders, benchmarks, exports and runs named by s3:// instead of by folders
+#   away        a run whose folders are in a bucket, killed in its midst and gone on with by a machine that has nothing of it
 #   slow-down   a server of S3 that asks every third request to come again later
 #   slurm       a cluster of two nodes (scripts/slurm-nodes.sh), over a server of S3 (moto): arrays so short that a plan
 #               takes several, an attempt that asks to be tried again, a node that is killed with what runs on it; nothing
@@ -29,7 +30,7 @@ checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- prepare synth sweep objects slow-down slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare synth sweep objects away slow-down slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -120,7 +121,8 @@ s3.put_bucket_versioning(Bucket="code", VersioningConfiguration={"Status": "Enab
 P
 }
 
-# written_once: no object of the store has two versions, but words on progress, and none has the key in it.
+# written_once: no object of the store has two versions, but words on progress and folders that one process works in (away),
+# and none has the key in it.
 written_once() {
   "$python" - <<'P'
 import boto3, os
@@ -132,7 +134,7 @@ while True:
     if not page["IsTruncated"]:
         break
     marker = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
-once = [v["Key"] for v in versions if "/progress/" not in v["Key"]]
+once = [v["Key"] for v in versions if "/progress/" not in v["Key"] and not v["Key"].startswith("away")]
 assert len(once) == len(set(once)), "something was written over"
 for version in versions:
     body = s3.get_object(Bucket="code", Key=version["Key"], VersionId=version["VersionId"])["Body"].read()
@@ -263,9 +265,84 @@ Y
     done
     echo "--- synth: the bytes of one process after $pass passes in $place: $attempts attempts, $doomed of them killed unless they were quicker; $(wc -l < asked.txt) times asked, $(sort -u asked.txt | wc -l) questions of $once, after $SECONDS s"
   done
+  # One process whose folder is in the bucket, killed in its midst, and gone on with by another machine.
+  : > asked.txt
+  XDG_CACHE_HOME="$here/machine-1" WB_KEEP_SECONDS=0.1 "$wb" synth made.yaml --out s3://code/away-made > away-1.txt 2>&1 &
+  local away=$!
+  until [ "$(wc -l < asked.txt)" -gt 150 ]; do sleep 0.05; done
+  kill -KILL $away 2>/dev/null || { echo "the synthesis was done before it was killed"; exit 1; }
+  wait $away || true
+  XDG_CACHE_HOME="$here/machine-2" "$wb" synth made.yaml --out s3://code/away-made > away-2.txt 2>&1 || { cat away-2.txt; exit 1; }
+  grep -q 's3://code/away-made/pairs.jsonl' away-2.txt || { cat away-2.txt; exit 1; }
+  downloaded away-made
+  for name in pairs.jsonl provenance.jsonl annotations.jsonl card.md account.json counts.json; do
+    cmp "down/away-made/$name" "plain-made/$name"
+  done
+  [ "$(wc -l < asked.txt)" -lt $((once + 50)) ] || { echo "asked $(wc -l < asked.txt) times, expected little more than $once"; exit 1; }
+  echo "--- synth: the bytes of one process in a bucket, by two machines, one of them killed: asked $(wc -l < asked.txt) times for $once questions, after $SECONDS s"
   cat "$here"/in-folder/synth-*/shards/*.json | grep -o '"found": [1-9][0-9]*' | sort -u > found.txt || true
   [ -s found.txt ] || { echo "no attempt began with answers of one that was killed"; exit 1; }
   written_once
+}
+
+# downloaded PREFIX: what is below it in the bucket, in down/.
+downloaded() {
+  rm -rf "down/$1"
+  "$python" - "$1" <<'P'
+import boto3, os, sys
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+for page in s3.get_paginator("list_objects_v2").paginate(Bucket="code", Prefix=sys.argv[1] + "/"):
+    for one in page.get("Contents", []):
+        os.makedirs(os.path.dirname("down/" + one["Key"]), exist_ok=True)
+        s3.download_file("code", one["Key"], "down/" + one["Key"])
+P
+}
+
+on_away() {
+  local away places machine
+  has_store away || return 0
+  head -n 1200 pairs.jsonl > few.jsonl
+  cat > away.yaml <<'Y'
+name: away
+data: { sources: [{ jsonl: { path: few.jsonl } }], dedupe: { near: 0 }, filter: { min_positive_chars: 20 }, split: { by: pair, test: 0.1, validation: 0.1 } }
+encoder: { tokenizer: { vocab_size: 500 }, model: { static_embedding: { dim: 32 } } }
+negatives: { retriever: bm25, per_pair: 2 }
+train: { epochs: 400, batch: { pairs: 64 }, validate: { every: { steps: 50 } } }
+bench: { benchmarks: [{ benchmark: { pairs: {} } }] }
+Y
+  places=(--runs s3://code/away/runs --datasets s3://code/away/sets --reports s3://code/away/pages)
+  "$wb" run away.yaml --runs away-runs --datasets away-sets --reports away-pages > away.txt 2>&1 || { cat away.txt; exit 1; }
+  # Killed once a checkpoint of it is in the bucket, on a machine of which nothing stays.
+  XDG_CACHE_HOME="$here/machine-1" WB_KEEP_SECONDS=0.1 "$wb" run away.yaml "${places[@]}" > away-1.txt 2>&1 &
+  away=$!
+  until "$python" -c '
+import boto3, os, sys
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+found = s3.list_objects_v2(Bucket="code", Prefix="away/runs/").get("Contents", [])
+sys.exit(not any("/checkpoints/step-" in one["Key"] for one in found))'; do sleep 0.05; done
+  kill -KILL $away 2>/dev/null || { echo "the run was done before it was killed"; cat away-1.txt; exit 1; }
+  wait $away || true
+  rm -rf "$here/machine-1"
+  for machine in 2 3; do
+    XDG_CACHE_HOME="$here/machine-$machine" "$wb" run away.yaml "${places[@]}" > "away-$machine.txt" 2>&1 || { cat "away-$machine.txt"; exit 1; }
+    grep -q 'data: unchanged, s3://code/away/sets/pairs-' "away-$machine.txt" || { cat "away-$machine.txt"; exit 1; }
+    [ -z "$(find "$here/machine-$machine/wb/outgoing" -type f)" ] || { echo "something is left of the work"; exit 1; }
+  done
+  grep -q 'training: unchanged, s3://code/away/runs/' away-3.txt || { cat away-3.txt; exit 1; }
+  downloaded away
+  for name in encoder/model.safetensors encoder/tokenizer.json metrics.jsonl validation.jsonl verdict.json DONE; do
+    cmp away-runs/*-away-*/"$name" down/away/runs/*-away-*/"$name"
+  done
+  cmp away-runs/latest down/away/runs/latest
+  diff -r -x lock -x manifest.json away-runs down/away/runs
+  cmp away-sets/pairs-*/train.parquet down/away/sets/pairs-*/train.parquet
+  cmp away-sets/mined-*/negatives.parquet down/away/sets/mined-*/negatives.parquet
+  ls down/away/pages/*.html > /dev/null
+  "$wb" encode --encoder latest --runs s3://code/away/runs --in few.jsonl --field positive --out away-there.npy --device cpu
+  "$wb" encode --encoder latest --runs away-runs --in few.jsonl --field positive --out away-here.npy --device cpu
+  cmp away-there.npy away-here.npy
+  ! grep -rl "$AWS_SECRET_ACCESS_KEY" down/away away*.txt || exit 1
+  echo "--- away: the bytes of one machine by three, the first of them killed, after $SECONDS s"
 }
 
 on_sweep() {

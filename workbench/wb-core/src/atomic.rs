@@ -204,6 +204,11 @@ impl TemporaryFolder {
         Ok((temporary, filled))
     }
 
+    /// Its path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Gives it its name; the folder above is yet to be flushed.
     pub(crate) fn rename(&self, to: &Path) -> Result<()> {
         rename(&self.path, to)

@@ -86,6 +86,7 @@ impl EncoderRef {
             }
             other => other,
         })?;
+        remote::bring(&run.encoder())?;
         Ok(EncoderPlace::Run(run))
     }
 

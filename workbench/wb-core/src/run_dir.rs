@@ -7,13 +7,7 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{
-    Error, Result, atomic,
-    fingerprint::Fingerprint,
-    lock::FileLock,
-    remote::{self, Outgoing},
-    suggest,
-};
+use crate::{Error, Result, atomic, fingerprint::Fingerprint, lock::FileLock, remote::Outgoing, suggest};
 
 /// The folder of one run. A run is finished when [`RunDir::done`] is there, which is written last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +18,6 @@ pub struct RunDir {
 impl RunDir {
     /// The folder of the run with this name and fingerprint: the one that exists, or a new one dated today.
     pub fn for_experiment(root: &Path, name: &str, fingerprint: &Fingerprint) -> Result<Self> {
-        remote::refuse(root)?;
         let tail = format!("-{name}-{}", &fingerprint.as_str()[..8]);
         let found = list(root)?.into_iter().rfind(|run| run.id().len() == 10 + tail.len() && run.id().ends_with(&tail));
         let run = found.unwrap_or_else(|| {
@@ -43,8 +36,7 @@ impl RunDir {
         }
         let id = if name == "latest" {
             let pointer = root.join("latest");
-            let id = remote::local(&pointer).and_then(|it| fs::read_to_string(&it).map_err(Error::io("read", &it)));
-            let id = id.map_err(|_| {
+            let id = fs::read_to_string(&pointer).map_err(|_| {
                 Error::unknown("run", name)
                     .with_hint(format!("{} has no run yet: wb run configs/quickstart.yaml", root.display()))
             })?;
@@ -220,12 +212,8 @@ pub fn latest(root: &Path) -> Result<Option<RunDir>> {
     RunDir::open(root, "latest").map(Some)
 }
 
-/// All runs, oldest first; of runs in object storage what was recorded of them, without weights.
+/// All runs, oldest first.
 pub fn list(root: &Path) -> Result<Vec<RunDir>> {
-    if remote::is_remote(root) && !remote::exists(root)? {
-        return Ok(Vec::new());
-    }
-    let root = &remote::local_of(root, &is_record)?.path;
     let mut runs = Vec::new();
     if !root.is_dir() {
         return Ok(runs);
@@ -240,8 +228,9 @@ pub fn list(root: &Path) -> Result<Vec<RunDir>> {
     Ok(runs)
 }
 
-/// False for weights and what trains on, by its path below the folder of runs.
-fn is_record(below: &str) -> bool {
+/// False for weights and what trains on, by its path below the folder of runs: of runs in object storage this is enough
+/// for lists and pages of them.
+pub fn is_record(below: &str) -> bool {
     let is_of = |folder: &str| below.contains(&format!("/{folder}/"));
     let is_config = below.ends_with("/config.json") || below.ends_with("/encoder.json");
     !below.ends_with(".safetensors") && !is_of("checkpoints") && (is_config || !is_of("encoder") && !is_of("untrained"))

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use wb_core::{Pair, PairSet, Progress, fingerprint::Fingerprint, run_dir::read_json};
+use wb_core::{Pair, PairSet, Progress, fingerprint::Fingerprint, remote, run_dir::read_json};
 use wb_data::{
     Judge, PreparedPairs, prepare_with, store,
     streaming::{ReadSource, prepare_streaming},
@@ -44,6 +44,7 @@ pub fn data(experiment: &Experiment, datasets: &Path, progress: &mut dyn FnMut(P
     let fingerprint = of_all(experiment, &sources)?;
     let folder = folder(datasets, &fingerprint);
     let (streaming, stored) = (experiment.data()?.streaming, Stored::new(&folder, &fingerprint));
+    remote::bring(&folder)?;
     if folder.join(store::PROOF).is_file() {
         progress(Progress::new("loading pairs", 0, 0));
         let loaded = if streaming { store::load_held_out(&folder) } else { store::load(&folder) };

@@ -7,6 +7,7 @@ use serde_json::Value;
 use wb_core::{
     Error, RunDir,
     manifest::Manifest,
+    remote,
     run_dir::{list, read_json},
 };
 use wb_encoder::{Devices, train::checkpoint};
@@ -28,6 +29,7 @@ const LISTED: usize = 4;
 /// build are not those that it was begun with. What is made of these is compared by [`check`].
 pub fn named(experiment: &Experiment, runs: &Path, name: &str) -> Result<RunDir> {
     let run = RunDir::open(runs, name)?;
+    remote::bring(run.folder())?;
     if !run.config().is_file() {
         let place = run.folder().display().to_string();
         let message = "is no run of `wb train` or `wb run` that can be gone on with: it has no config.yaml";

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use wb_core::{Progress, RunDir, atomic, fingerprint::Fingerprint, lock::FileLock, run_dir::write_json};
+use wb_core::{Progress, RunDir, atomic, fingerprint::Fingerprint, lock::FileLock, remote, run_dir::write_json};
 use wb_encoder::{
     Backbone, BiEncoder, Folder, OpenDevice, Stop,
     train::{
@@ -52,6 +52,7 @@ pub fn open(experiment: &Experiment, data: &ExperimentPairs, runs: &Path, named:
         }
         None => {
             let run = RunDir::for_experiment(runs, &experiment.name, &inputs.all)?;
+            remote::bring(run.folder())?;
             match run.manifest().is_file() {
                 true => resume::same_build(&run)?,
                 false => resume::other_unfinished(experiment, runs, &inputs)?.into_iter().for_each(output::note),

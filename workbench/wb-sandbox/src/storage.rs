@@ -68,6 +68,11 @@ impl ObjectStorage for DiskStorage {
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(file, to).map(|_| ()).map_err(Error::io("write", to))
     }
+
+    fn remove(&self, place: &str) -> Result<()> {
+        let _ = fs::remove_file(path_of(place));
+        Ok(())
+    }
 }
 
 fn copy_wanted(from: &Path, to: &Path, below: &str, wanted: &dyn Fn(&str) -> bool, others: &mut u64) {

@@ -220,6 +220,11 @@ impl ObjectStorage for Buckets {
         let (store, key) = self.open(place)?;
         store.replace(key, file)
     }
+
+    fn remove(&self, place: &str) -> Result<()> {
+        let (store, key) = self.open(place)?;
+        store.remove(key)
+    }
 }
 
 /// True where a copy is there. One that a crash of the system has cut is not.

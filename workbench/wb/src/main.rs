@@ -9,25 +9,30 @@ mod session;
 use std::process::ExitCode;
 
 use clap::Parser;
+use wb_core::remote;
 
 /// Threads allocate at once while encoding and training; the system's allocator makes them wait for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let mut arguments = args::Arguments::parse();
     output::clear_before_panics();
     wb_pipeline::output::listen(output::Printer);
     wb_pipeline::manifest::built_from(
         option_env!("WB_COMMIT").unwrap_or_default(),
         option_env!("WB_SOURCE").unwrap_or_default(),
     );
-    session::begin(arguments.command.runs(), &arguments.downloads);
-    match commands::run(arguments.command) {
+    let begun = session::begin(arguments.command.places(), &arguments.downloads);
+    let ended = begun.map_err(Into::into).and_then(|()| commands::run(arguments.command));
+    // However it ended, what was done is kept.
+    let kept = remote::let_go().map_err(Into::into);
+    [ended, kept.map(|()| commands::End::Done)].into_iter().fold(ExitCode::SUCCESS, |code, end| match end {
+        Ok(commands::End::Done) => code,
         Ok(end) => ExitCode::from(end as u8),
         Err(error) => {
             output::error(&error);
             ExitCode::from(commands::End::of_error(&error) as u8)
         }
-    }
+    })
 }

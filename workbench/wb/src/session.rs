@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, Write},
-    path::Path,
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
@@ -16,7 +16,7 @@ use wb_hub::{Hub, LockFile, Settings};
 use wb_shards::Buckets;
 
 use crate::{
-    args::Downloads,
+    args::{Downloads, PlacesArguments},
     output::{self, Bars},
 };
 
@@ -24,12 +24,17 @@ use crate::{
 const ASKED_FOR: u64 = 1_000_000_000;
 
 /// Takes the command line's word; before this, and without it, the defaults hold.
-pub fn begin(runs: Option<&Path>, downloads: &Downloads) {
-    let runs = wb_pipeline::session::begin(runs);
-    let settings = Settings { locked: downloads.locked, ..Settings::of_environment() };
+pub fn begin(places: Option<&mut PlacesArguments>, downloads: &Downloads) -> wb_core::Result<()> {
     let observer = || Terminal { bars: Mutex::default(), yes: downloads.yes };
-    Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer()).install();
     remote::install(Buckets::of_environment(observer()));
+    let runs = places.map(|PlacesArguments { runs, datasets, reports }| -> wb_core::Result<_> {
+        wb_pipeline::session::keep(runs, [datasets, reports])?;
+        Ok(&*runs)
+    });
+    let runs = wb_pipeline::session::begin(runs.transpose()?.map(PathBuf::as_path));
+    let settings = Settings { locked: downloads.locked, ..Settings::of_environment() };
+    Hub::new(settings).with_lock(LockFile::of_runs(runs)).observed(observer()).install();
+    Ok(())
 }
 
 /// A person at a terminal, or a log.

@@ -18,7 +18,7 @@ use wb_core::{
     fingerprint::Fingerprint,
     publish::{self, Published},
     records::negatives::NegativesCard,
-    remote::Outgoing,
+    remote::{self, Outgoing},
     run_dir::{read_json, write_json},
 };
 use wb_data::{
@@ -83,6 +83,7 @@ pub fn mine(
     let stronger = Stronger::open(&config, experiment.device.first(), places.datasets)?;
     let fingerprint = fingerprint(experiment, data, &config, &ranker, stronger.as_ref())?;
     let folder = places.datasets.join(format!("mined-{}", fingerprint.short()));
+    remote::bring(&folder)?;
     let file = folder.join(CARD);
     let is_there = file.is_file();
     if is_there && extras.candidates.is_none() && extras.out.is_none() {

@@ -106,8 +106,9 @@ impl MiningRanker {
             Self::Encoder(encoder) if encoder.token_vectors().is_some() => match TokenSearch::new(&**encoder, ram) {
                 Some(source) => {
                     let device = device::resolved(search.experiment.device.first())?;
-                    let folder = rankings(&**encoder, texts, &device.to_string());
-                    then(&mut source.keeping(datasets.join("rankings").join(folder)), progress)
+                    let folder = datasets.join("rankings").join(rankings(&**encoder, texts, &device.to_string()));
+                    remote::bring(&folder)?;
+                    then(&mut source.keeping(folder), progress)
                 }
                 None => bail!("{} gives one vector a text", encoder.name()),
             },
@@ -177,6 +178,7 @@ pub(super) fn vector_files(
             all.text(text);
         });
         let path = folder.join(format!("{}.npy", all.finish().short()));
+        remote::bring(&path)?;
         match &search.experiment.run_on {
             None => encode_to_file(encoder, texts, side, &path, progress)?,
             Some(run_on) => {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use wb_core::{Reranker, fingerprint::Fingerprint};
+use wb_core::{Reranker, fingerprint::Fingerprint, remote};
 use wb_encoder::{CrossEncoder, DeviceConfig};
 use wb_retrieval::mining::{
     CrossEncoderConfig, KeptScores, MiningConfig, MiningTexts, RescoreConfig, Rescored, Rescorer,
@@ -46,6 +46,7 @@ pub fn kept_cross_encoder<'a>(
     let device = device::resolved(device)?.to_string();
     all.text(&this_code()).text(model.fingerprint().as_str()).text(&device);
     let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
+    remote::bring(&file)?;
     Ok(KeptScores::open(model, &file)?)
 }
 

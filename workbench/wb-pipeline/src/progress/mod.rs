@@ -1,8 +1,10 @@
-//! Progress as text: the stage under way in one plain line, or in a few lines that fit a terminal.
+//! Progress as text: the stage under way in one line, plain or of JSON, or in a few lines that fit a terminal.
 //!
-//! Nothing here has a clock or a terminal: both the time and the size are told.
+//! None of these lines has a clock or a terminal: both the time and the size are told.
 
 mod drawn;
+mod interval;
+mod json;
 mod lines;
 mod losses;
 mod pace;
@@ -12,5 +14,7 @@ mod text;
 mod watch;
 
 pub use drawn::{Drawn, Steady};
+pub use interval::interval;
+pub use json::JsonLines;
 pub use text::width;
 pub use watch::StageWatch;

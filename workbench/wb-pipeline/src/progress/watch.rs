@@ -5,6 +5,7 @@ use std::time::Duration;
 use wb_core::Progress;
 
 use super::{
+    json::JsonLines,
     lines::{ended, running},
     screen::block,
     stage::{StageMemory, StageProgress},
@@ -23,12 +24,24 @@ pub struct StageWatch {
     said: Duration,
     stage: Option<StageProgress>,
     of_training: Option<StageMemory>,
+    json: Option<JsonLines>,
 }
 
 impl StageWatch {
     /// Begins without a stage; once there is one, no longer than `every` is to go by without a line.
     pub fn new(every: Duration, now: Duration) -> Self {
-        Self { every, said: now, stage: None, of_training: None }
+        Self { every, said: now, stage: None, of_training: None, json: None }
+    }
+
+    /// Has the lines be JSON.
+    pub fn in_json(mut self, lines: JsonLines) -> Self {
+        self.json = Some(lines);
+        self
+    }
+
+    /// Longest time without a line.
+    pub fn every(&self) -> Duration {
+        self.every
     }
 
     /// Takes a report of a library. Gives the line of the stage that it ends, if it took long enough for one.
@@ -50,7 +63,10 @@ impl StageWatch {
     /// Ends the stage under way. Gives its line, if it took long enough for one.
     pub fn finish(&mut self, now: Duration) -> Option<String> {
         let stage = self.stage.take()?;
-        let line = (now - stage.since > WORTH_A_LINE).then(|| ended(&stage, now));
+        let line = (now - stage.since > WORTH_A_LINE).then(|| match self.json {
+            Some(lines) => lines.line(&stage, now, true),
+            None => ended(&stage, now),
+        });
         if line.is_some() {
             self.said = now;
         }
@@ -64,7 +80,10 @@ impl StageWatch {
     pub fn line_if_due(&mut self, now: Duration) -> Option<String> {
         let stage = self.stage.as_ref().filter(|_| now.saturating_sub(self.said) >= self.every)?;
         self.said = now;
-        Some(running(stage, now))
+        Some(match self.json {
+            Some(lines) => lines.line(stage, now, false),
+            None => running(stage, now),
+        })
     }
 
     /// The lines that a terminal of so many columns and rows shows.

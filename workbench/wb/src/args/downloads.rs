@@ -1,10 +1,8 @@
-//! Options for fetching models and data, whatever the command, and the folder of runs whose lock file knows them.
-
-use std::path::Path;
+//! Options for fetching models and data, whatever the command, and the folders that a command was given.
 
 use clap::Args;
 
-use super::{Command, ShardsCommand};
+use super::{Command, PlacesArguments, ShardsCommand};
 
 /// Rules for fetching models and data of the hub.
 #[derive(Debug, Args)]
@@ -19,22 +17,22 @@ pub struct Downloads {
 }
 
 impl Command {
-    /// The folder of runs that it was given.
-    pub fn runs(&self) -> Option<&Path> {
-        let places = match self {
-            Self::Run(training) | Self::Train(training) => &training.given.places,
-            Self::Check(check) => &check.given.places,
-            Self::Data(data) => &data.given.places,
-            Self::MineNegatives(mining) => &mining.given.places,
-            Self::Bench(bench) => &bench.places,
-            Self::Text2Sql(text2sql) => &text2sql.places,
-            Self::Ab(ab) => &ab.places,
-            Self::Compare(compare) => &compare.places,
-            Self::Report(report) => &report.places,
-            Self::Encode(encode) => &encode.places,
-            Self::Export(export) => &export.places,
-            Self::Ls(ls) => &ls.places,
-            Self::Shards(ShardsCommand::Plan(plan)) => &plan.given.places,
+    /// The folders that it was given.
+    pub fn places(&mut self) -> Option<&mut PlacesArguments> {
+        Some(match self {
+            Self::Run(training) | Self::Train(training) => &mut training.given.places,
+            Self::Check(check) => &mut check.given.places,
+            Self::Data(data) => &mut data.given.places,
+            Self::MineNegatives(mining) => &mut mining.given.places,
+            Self::Bench(bench) => &mut bench.places,
+            Self::Text2Sql(text2sql) => &mut text2sql.places,
+            Self::Ab(ab) => &mut ab.places,
+            Self::Compare(compare) => &mut compare.places,
+            Self::Report(report) => &mut report.places,
+            Self::Encode(encode) => &mut encode.places,
+            Self::Export(export) => &mut export.places,
+            Self::Ls(ls) => &mut ls.places,
+            Self::Shards(ShardsCommand::Plan(plan)) => &mut plan.given.places,
             Self::Shards(_)
             | Self::Synth(_)
             | Self::Init(_)
@@ -49,7 +47,6 @@ impl Command {
             | Self::SqlWorker => {
                 return None;
             }
-        };
-        Some(&places.runs)
+        })
     }
 }

@@ -85,8 +85,8 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
 fn run(arguments: args::RunShards, interrupt: &Interrupt) -> Result<()> {
     let plan = OpenPlan::open(&arguments.plan)?;
     let scratch = shards::scratch(arguments.scratch)?;
-    let mut bars = Bars::new();
     if arguments.all {
+        let mut bars = Bars::new();
         let run_on = match &arguments.run_on[..] {
             [] => RunOn::Local(LocalProcesses { processes: arguments.processes, shards: None }),
             typed => RunOn::of_overrides(typed)?,
@@ -100,6 +100,7 @@ fn run(arguments: args::RunShards, interrupt: &Interrupt) -> Result<()> {
     if arguments.anew && plan.forget(shard)? {
         output::note(format!("forgot what was made of shard {shard}"));
     }
+    let mut bars = Bars::of_shard(shard);
     let end = shards::run(&plan, shard, &scratch, interrupt, &mut |p| bars.report(p))?;
     bars.finish();
     shards::print_end(shard, &end);

@@ -12,15 +12,16 @@ use std::{
 };
 
 use wb_core::Progress;
-use wb_pipeline::progress::{Drawn, StageWatch, Steady};
+use wb_pipeline::progress::{Drawn, JsonLines, StageWatch, Steady, interval};
+use wb_pipeline::session;
 
-use super::{
-    note,
-    terminal::{can_be_drawn_on, size},
-};
+use super::terminal::{can_be_drawn_on, size};
 
 /// Time between plain lines, unless `WB_PROGRESS_SECONDS` says otherwise.
 const EVERY: Duration = Duration::from_secs(30);
+
+/// Time between lines of JSON: a log may have those of many machines.
+const EVERY_OF_JSON: Duration = Duration::from_secs(60);
 
 /// Time between drawings of a screen: short enough that one which was resized is not broken for long.
 const REDRAW: Duration = Duration::from_millis(150);
@@ -52,10 +53,18 @@ pub struct Bars {
 impl Bars {
     /// Nothing shown yet.
     pub fn new() -> Self {
+        Self::begin(StageWatch::new(interval(EVERY), Duration::ZERO))
+    }
+
+    /// Progress of the work at a shard: where there is no terminal, the lines are JSON, one a minute.
+    pub fn of_shard(shard: u32) -> Self {
+        Self::begin(StageWatch::new(interval(EVERY_OF_JSON), Duration::ZERO).in_json(JsonLines::of_shard(shard)))
+    }
+
+    fn begin(watch: StageWatch) -> Self {
         let terminal = can_be_drawn_on().then(|| Terminal { drawn: Drawn::default(), steady: Steady::new(size().0) });
-        let every = interval();
-        let pause = if terminal.is_some() { REDRAW } else { LOOK.min(every) };
-        *shown() = Some(Shown { began: Instant::now(), watch: StageWatch::new(every, Duration::ZERO), terminal });
+        let pause = if terminal.is_some() { REDRAW } else { LOOK.min(watch.every()) };
+        *shown() = Some(Shown { began: Instant::now(), watch, terminal });
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
         let tick = move || {
@@ -74,6 +83,7 @@ impl Bars {
     /// Takes a report of a library.
     pub fn report(&mut self, progress: Progress) {
         report(progress);
+        session::keep_now_and_then();
     }
 
     /// Ends the current stage.
@@ -200,21 +210,5 @@ fn write(text: &str) {
     if !text.is_empty() {
         // Where nobody reads any more, there is nobody to tell.
         let _ = stderr().write_all(text.as_bytes());
-    }
-}
-
-fn interval() -> Duration {
-    let Some(text) = std::env::var_os("WB_PROGRESS_SECONDS").filter(|text| !text.is_empty()) else { return EVERY };
-    let seconds =
-        text.to_str().and_then(|text| text.parse().ok()).filter(|seconds| (0.01..=86_400.0).contains(seconds));
-    match seconds {
-        Some(seconds) => Duration::from_secs_f64(seconds),
-        None => {
-            note(format!(
-                "WB_PROGRESS_SECONDS is {}, expected a number of seconds from 0.01 to 86400; 30 are taken",
-                text.display()
-            ));
-            EVERY
-        }
     }
 }

@@ -55,8 +55,12 @@ fn shards_come_to_the_bytes_of_one_process() {
     assert_eq!(attempt(&sandbox, &plan, &["--shard", "1"]).0, Some(0));
     sandbox.says(&["shards", "run", &plan, "--shard", "1", "--scratch", "scratch"], &["shard 1: done already, by "]);
     let mut by_scheduler = sandbox.command(&["shards", "run", &plan, "--scratch", "scratch"]);
-    by_scheduler.env("SLURM_ARRAY_TASK_ID", "0").env("WB_SHARD_OFFSET", "2");
-    assert_eq!(told(by_scheduler.output().unwrap()).1.split(',').next(), Some("shard 2: rows 8192 to 9000"));
+    by_scheduler.env("SLURM_ARRAY_TASK_ID", "0").env("WB_SHARD_OFFSET", "2").env("WB_PROGRESS_SECONDS", "0.01");
+    let (_, out, err) = told(by_scheduler.output().unwrap());
+    assert_eq!(out.split(',').next(), Some("shard 2: rows 8192 to 9000"));
+    let lines: Vec<serde_json::Value> = err.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert!(lines.iter().any(|line| line["stage"] == "encoding documents" && line["total"] == 808), "{err}");
+    assert!(lines.iter().all(|line| line["shard"] == 2), "{err}");
     sandbox.says(&["shards", "missing", &plan], &["0\n"]);
     sandbox
         .says(&["shards", "run", &plan, "--all", "--processes", "2", "--scratch", "scratch"], &["all shards are done"]);

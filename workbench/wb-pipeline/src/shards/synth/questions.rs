@@ -20,11 +20,9 @@ use wb_shards::{AttemptEnd, KeptParts, OpenPlan, ShardOutput, passing};
 use wb_synth::chain::PORTION;
 
 use super::{ANSWERS, AnsweredShard, AskedEngine, QUESTIONS, QuestionShards};
-use crate::{encode::fields, environment, interrupt::Interrupt, model_file, shards::inputs::input, synth::LEDGER};
-
-/// Seconds after which answers are kept in the store, unless `WB_KEEP_SECONDS` says otherwise: what the death of a machine costs
-/// at most.
-const KEEP: f64 = 60.0;
+use crate::{
+    encode::fields, environment, interrupt::Interrupt, model_file, session, shards::inputs::input, synth::LEDGER,
+};
 
 /// Asks the questions of a shard.
 pub(in crate::shards) fn run(
@@ -40,7 +38,7 @@ pub(in crate::shards) fn run(
     let seed = task.experiment.seed;
     plan.attempt(shard, scratch, progress, |rows, folder, progress| {
         let (path, total) = (folder.join(LEDGER), (rows.end - rows.start) as usize);
-        let every = every()?;
+        let every = session::keeps_every()?;
         let mut kept = KeptAnswers::begin(plan.kept(shard), path.clone())?;
         let opened = model_file::located(llm).and_then(|llm| {
             interrupt.while_asking(|stop| Client::open(&llm, seed, &path, stop).map_err(|e| asked(e).into()))
@@ -92,14 +90,6 @@ pub(in crate::shards) fn run(
         let account = AnsweredShard { model, questions: keys.len(), rejected, found };
         Ok(ShardOutput { files: vec![(ANSWERS.to_owned(), answers)], account: json!(account) })
     })
-}
-
-/// Time between two parts that are kept.
-fn every() -> Result<Duration> {
-    let Ok(text) = std::env::var("WB_KEEP_SECONDS") else { return Ok(Duration::from_secs_f64(KEEP)) };
-    let seconds = text.parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
-    let message = || format!("got {text}, expected a number of seconds from 0.01 to 86400");
-    Ok(Duration::from_secs_f64(seconds.ok_or_else(|| Error::value("WB_KEEP_SECONDS", message()))?))
 }
 
 /// An error of a model as one that may pass, unless it says what is wrong here.

@@ -3,12 +3,15 @@
 //!
 //! A crate that knows such a storage hands it to [`install`]; no other one has to know it.
 
+mod kept_folder;
+
 use std::{
     fs::File,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
+pub use self::kept_folder::{bring, keep, keep_by, let_go, shown};
 use crate::{Error, Result, atomic, fingerprint::Fingerprint, paths};
 
 /// The scheme of places in a bucket.
@@ -36,6 +39,13 @@ pub trait ObjectStorage: Send + Sync {
     ///
     /// If the file cannot be read, or the storage does not take it.
     fn put(&self, file: &Path, place: &str) -> Result<()>;
+
+    /// Takes an object away, whether it is there or not.
+    ///
+    /// # Errors
+    ///
+    /// If the storage does not answer.
+    fn remove(&self, place: &str) -> Result<()>;
 }
 
 /// A copy on this disk of what is in object storage.
@@ -116,6 +126,16 @@ fn storage(place: &str) -> Result<&'static dyn ObjectStorage> {
     storage.ok_or_else(|| Error::failed(format!("{place}: this program knows no object storage")))
 }
 
+/// The folder of caches for what is on its way to a place.
+fn outgoing(place: &str) -> Result<PathBuf> {
+    Ok(paths::caches()?.join("wb/outgoing").join(Fingerprint::builder().text(place).finish().short()))
+}
+
+/// The last part of a place.
+fn name_of(place: &str) -> &str {
+    place.rsplit('/').next().unwrap_or(place)
+}
+
 /// A file, or a folder of files, that is written on this disk, whatever its place. One for object storage lies in the folder
 /// of caches until it is whole and [`Outgoing::send`] puts it there; after a kill it is found where it was.
 #[derive(Debug)]
@@ -140,10 +160,7 @@ impl Outgoing {
             let message = format!("`{remote}` is a bucket, expected a name in it");
             return Err(Error::failed(message).with_hint(format!("{remote}/NAME")));
         };
-        let name = name.rsplit('/').next().unwrap_or(name);
-        let mut key = Fingerprint::builder();
-        let folder = paths::caches()?.join("wb/outgoing").join(key.text(remote).finish().short());
-        Ok(Self { place: PathBuf::from(remote), local: folder.join(name) })
+        Ok(Self { place: PathBuf::from(remote), local: outgoing(remote)?.join(name_of(name)) })
     }
 
     /// The path to write to.
