@@ -41,13 +41,25 @@ pub fn runs() -> &'static Path {
 ///
 /// # Errors
 ///
-/// If the storage does not answer.
+/// Those of [`kept`].
 pub fn keep(runs: &mut PathBuf, others: [&mut PathBuf; 2]) -> Result<()> {
-    *runs = remote::keep(runs, &run_dir::is_record)?;
+    *runs = kept(runs, &run_dir::is_record)?;
     for folder in others {
-        *folder = remote::keep(folder, &|_| false)?;
+        *folder = kept(folder, &|_| false)?;
     }
     Ok(())
+}
+
+/// Has a folder worked in on this disk, with those of its files that are wanted.
+///
+/// # Errors
+///
+/// If the storage does not answer, or `WB_KEEP_SECONDS` is no time.
+pub fn kept(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<PathBuf> {
+    if remote::is_remote(folder) {
+        keeps_every()?;
+    }
+    remote::keep(folder, wanted)
 }
 
 /// Puts back what has changed in such folders, where the last time is long enough ago.

@@ -2,6 +2,7 @@
 
 mod estimate;
 mod files;
+mod gpu;
 mod lengths;
 mod memory;
 mod plan;
@@ -21,6 +22,7 @@ pub use self::{
     sizes::assumed_pairs,
 };
 use self::{
+    gpu::Operations,
     lengths::Lengths,
     memory::{MemoryCost, Setting},
     plan::Planning,
@@ -55,6 +57,8 @@ pub struct ExperimentCost {
     unmeasured: String,
     streaming: bool,
     volumes: Option<Volumes>,
+    /// Nothing for an encoder without layers.
+    operations: Option<Operations>,
     /// True where stages are cut for several machines.
     in_shards: bool,
 }
@@ -94,6 +98,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
         untrained: experiment.bench.contestants.contains(&ContestantName::Untrained),
     };
     let volumes = Volumes::of(experiment, &planning);
+    let operations = Operations::of(&folder, lengths);
     let memory = memory::memory(&folder, &experiment.train, setting);
     let mut cost = ExperimentCost {
         memory,
@@ -103,6 +108,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
         unmeasured: "--no-probe".to_owned(),
         streaming: experiment.data()?.streaming,
         volumes,
+        operations,
         in_shards: experiment.run_on.is_some(),
     };
     if let Some((device, instead)) = opened {

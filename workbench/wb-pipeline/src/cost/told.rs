@@ -38,6 +38,9 @@ pub fn lines(cost: &ExperimentCost) -> Vec<String> {
     if cost.in_shards || estimate::total(&stages) > LONG {
         lines.extend(cost.volumes.as_ref().map(|volumes| line("volumes", &volumes.told())));
         lines.extend(volumes::machines(&stages, cost.streaming).map(|told| line("machines", &told)));
+        let on_gpu = cost.operations.filter(|_| rates.is_cpu);
+        let on_gpu = on_gpu.and_then(|operations| operations.told(&cost.planning.work, rates));
+        lines.extend(on_gpu.map(|told| line("on a GPU", &told)));
     }
     lines.push(line("in all", &in_all(&stages, rates, cost.by_tokens())));
     lines

@@ -1,9 +1,8 @@
 //! `wb synth`: training pairs from a language model and from rules.
 
 use anyhow::{Result, bail};
-use wb_core::remote;
 use wb_pipeline::{
-    environment, shards,
+    environment, session, shards,
     synth::{self, ANNOTATIONS, PAIRS},
 };
 
@@ -24,7 +23,7 @@ fn make(arguments: &args::Synth) -> Result<()> {
     file.snippets()?;
     file.check_makes_something()?;
     let reviews = synth::reviews(&file)?;
-    let out = remote::keep(&given.out.clone().unwrap_or_else(|| synth::folder(&file.name)), &|_| true)?;
+    let out = session::kept(&given.out.clone().unwrap_or_else(|| synth::folder(&file.name)), &|_| true)?;
     let asks = file.synth.is_some() || file.annotate.is_some();
     if given.replay.is_some() && !asks {
         bail!("--replay takes the answers of a language model, and {} asks none", given.config.display());

@@ -222,7 +222,7 @@ impl Layers {
 }
 
 /// Names of the matrices of linear layers.
-fn linear(architecture: &Architecture) -> HashSet<String> {
+pub(super) fn linear(architecture: &Architecture) -> HashSet<String> {
     architecture.linear_layers().into_iter().map(|name| name + ".weight").collect()
 }
 
@@ -259,4 +259,4 @@ fn bytes_of_copies_on_cpu(architecture: &Architecture, parameters: &[&Parameter]
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -10,14 +10,14 @@ use wb_encoder::{
 
 use super::*;
 
-fn folder(architecture: Architecture) -> Folder {
+pub fn folder(architecture: Architecture) -> Folder {
     let tokenizer = TokenizerConfig { vocab_size: 300, ..TokenizerConfig::default() };
     let tokenizer = tokenizer.train(&["a b", "a b"], std::path::Path::new("made-up")).unwrap();
     Folder::fresh("made-up", architecture, tokenizer, MaxTokens::both(128), Seed(1)).unwrap()
 }
 
 /// MiniLM's sizes with a small vocabulary.
-fn bert() -> Architecture {
+pub fn bert() -> Architecture {
     Architecture::Bert(BertConfig {
         sizes: TransformerSizes {
             vocab_size: 300,
