@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_yaml::{Value, with::singleton_map_recursive};
 
-use crate::{Error, Result, suggest};
+use crate::{Error, Result, remote, suggest};
 
 /// Most bytes of a file: no experiment is this long; a longer file is the wrong file.
 const MAX_BYTES: u64 = 1 << 20;
@@ -18,14 +18,15 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The file is typed first, so that its errors have lines; then the overrides are applied and typed again,
 /// so that their errors name the override.
 pub fn load<T: DeserializeOwned + Serialize>(path: &Path, overrides: &[String]) -> Result<T> {
-    let size = std::fs::metadata(path).map_err(Error::io("read", path))?.len();
+    let local = &remote::local(path)?;
+    let size = std::fs::metadata(local).map_err(Error::io("read", path))?.len();
     if size > MAX_BYTES {
         return Err(Error::data(
             path.display().to_string(),
             format!("{size} bytes, expected a configuration of at most {MAX_BYTES}"),
         ));
     }
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    let bytes = std::fs::read(local).map_err(Error::io("read", path))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         Error::data(path.display().to_string(), format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()))
     })?;

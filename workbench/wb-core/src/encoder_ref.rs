@@ -86,7 +86,6 @@ impl EncoderRef {
             }
             other => other,
         })?;
-        remote::bring(&run.encoder())?;
         Ok(EncoderPlace::Run(run))
     }
 

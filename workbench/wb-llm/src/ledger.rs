@@ -15,7 +15,7 @@ use std::{
     sync::Mutex,
 };
 
-use wb_core::faults;
+use wb_core::{atomic, faults};
 
 pub use crate::records::{
     AnswerCost, AnsweredRecord, FORMAT, LedgerRecord, Opened, RecordedQuestion, Rejected, SERVER,
@@ -60,7 +60,7 @@ impl Ledger {
     pub fn open(path: &Path) -> Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+            atomic::create_folders(folder)?;
         }
         let is_new = !path.exists();
         let mut options = OpenOptions::new();

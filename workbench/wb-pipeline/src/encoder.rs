@@ -243,7 +243,10 @@ fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDi
             let hint = "name a folder with config.json, model.safetensors and tokenizer.json, or a run (`wb ls`)";
             Err(wb_core::Error::data(folder.display().to_string(), message).with_hint(hint).into())
         }
-        EncoderPlace::Run(run) if run.encoder().is_dir() => Ok((run.encoder(), Some(run))),
+        EncoderPlace::Run(run) if run.encoder().is_dir() => {
+            remote::bring(&run.encoder())?;
+            Ok((run.encoder(), Some(run)))
+        }
         EncoderPlace::Run(run) => {
             let message = "has no trained encoder: the run was stopped before it was written";
             Err(wb_core::Error::data(run.folder().display().to_string(), message)

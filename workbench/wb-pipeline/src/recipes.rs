@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_core::{Error, suggest};
+use wb_core::{Error, remote, suggest};
 
 use crate::{
     config::{Experiment, FileHead},
@@ -22,7 +22,7 @@ pub const QUICKSTART: &str = "configs/quickstart.yaml";
 
 /// Refuses a file that is not there, with the recipe that may have been meant.
 pub fn there(config: &Path) -> Result<()> {
-    if config.exists() {
+    if remote::exists(config)? {
         return Ok(());
     }
     let all = all()?;

@@ -3,12 +3,13 @@
 use std::{
     path::{Path, PathBuf},
     sync::OnceLock,
+    thread,
     time::Duration,
 };
 
 use wb_core::{Error, Result, remote, run_dir};
 
-use crate::output;
+use crate::{distributed, output};
 
 /// Seconds after which work is kept where other machines find it, unless `WB_KEEP_SECONDS` says otherwise: what the death of
 /// a machine costs at most.
@@ -41,12 +42,13 @@ pub fn runs() -> &'static Path {
 ///
 /// # Errors
 ///
-/// Those of [`kept`].
-pub fn keep(runs: &mut PathBuf, others: [&mut PathBuf; 2]) -> Result<()> {
-    *runs = kept(runs, &run_dir::is_record)?;
-    for folder in others {
-        *folder = kept(folder, &|_| false)?;
-    }
+/// Those of [`work_folder`].
+pub fn work_in([runs, datasets, reports]: [&mut PathBuf; 3]) -> Result<()> {
+    *runs = work_folder(runs, &run_dir::is_record)?;
+    // Pages link to pages.
+    let is_page = |name: &str| name.ends_with(".html") && !name.contains('/');
+    *datasets = work_folder(datasets, &|_| false)?;
+    *reports = work_folder(reports, &is_page)?;
     Ok(())
 }
 
@@ -55,7 +57,7 @@ pub fn keep(runs: &mut PathBuf, others: [&mut PathBuf; 2]) -> Result<()> {
 /// # Errors
 ///
 /// If the storage does not answer, or `WB_KEEP_SECONDS` is no time.
-pub fn kept(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<PathBuf> {
+pub fn work_folder(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<PathBuf> {
     if remote::is_remote(folder) {
         keeps_every()?;
     }
@@ -63,11 +65,32 @@ pub fn kept(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<PathBuf> {
 }
 
 /// Puts back what has changed in such folders, where the last time is long enough ago.
-pub fn keep_now_and_then() {
+pub fn put_back_now_and_then() {
     let every = EVERY.get_or_init(|| keeps_every().unwrap_or(Duration::from_secs_f64(KEEP)));
-    if let Err(error) = remote::keep_by(*every) {
+    if let Err(error) = remote::put_back_after(*every) {
         output::note(format!("warning: not put back yet, it is tried again: {error}"));
     }
+}
+
+/// Puts back what has changed in such folders and ends the process: on a thread of its own, so that who calls this may end it
+/// earlier.
+pub fn put_back_and_end(code: i32) {
+    let put_back = move || {
+        if let Err(error) = remote::put_back_after(Duration::ZERO) {
+            output::note(format!("error: not put back: {error}"));
+        }
+        std::process::exit(code);
+    };
+    if thread::Builder::new().spawn(put_back).is_err() {
+        std::process::exit(code);
+    }
+}
+
+/// True for an error after which the same command may succeed: a rank was lost, or a storage did not answer.
+pub fn may_pass(error: &anyhow::Error) -> bool {
+    let of_storage =
+        |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref().is_some_and(wb_shards::is_passing);
+    distributed::is_lost(error) || error.chain().any(of_storage)
 }
 
 /// Time between two times that work is kept.
@@ -84,43 +107,100 @@ pub fn keeps_every() -> Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, sync::Mutex};
 
-    use wb_core::atomic;
+    use wb_core::{atomic, faults};
     use wb_sandbox::storage::place_of;
 
     use super::*;
 
+    /// Folders to work in are those of a process, and each test has the process to itself.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn whatever_fails_new_files_of_a_folder_count_all_or_not_at_all() {
+        let _alone = ALONE.lock().unwrap();
+        for n in 1.. {
+            let there = tempfile::tempdir().unwrap();
+            let at = |name: &str| there.path().join("runs/x").join(name);
+            let put = |path: &Path, text: &str| atomic::write(path, text.as_bytes()).unwrap();
+            let checkpoint = |step: usize| ["a", "b"].map(|file| format!("checkpoints/step-{step}/{file}"));
+            checkpoint(1).iter().for_each(|name| put(&at(name), "1"));
+            put(&at("metrics.jsonl"), "1\n");
+            let place = place_of(&there.path().join("runs"));
+
+            let local = work_folder(&place, &|_| true).unwrap().join("x");
+            remote::bring(&local).unwrap();
+            checkpoint(2).iter().for_each(|name| put(&local.join(name), "2"));
+            put(&local.join("metrics.jsonl"), "1\n2\n");
+            fs::remove_dir_all(local.join("checkpoints/step-1")).unwrap();
+            faults::fail_at(n, true);
+            let result = remote::put_back_after(Duration::ZERO);
+            let fired = faults::clear();
+            assert_eq!(result.is_err(), fired, "{n}");
+
+            // Another process, as this one is dead.
+            let other = work_folder(&place, &|_| true).unwrap().join("x");
+            let [first, second] =
+                [1, 2].map(|step| checkpoint(step).iter().filter(|name| other.join(name).exists()).count());
+            let steps = fs::read_to_string(other.join("metrics.jsonl")).unwrap().lines().count();
+            assert!(second == 2 && steps == 2 || second == 0 && first == 2, "{n}: {first} {second} {steps}");
+
+            // It was not: what it has not put it puts later.
+            assert!(remote::let_go().is_empty());
+            let names = |folder: &Path| {
+                let mut all = Vec::new();
+                wb_core::paths::walk(folder, &mut |file| all.push(file)).unwrap();
+                all.len()
+            };
+            assert!(checkpoint(2).iter().all(|name| at(name).exists()) && names(&at("")) == 3, "{n}");
+            assert!(!at(".putting.json").exists(), "{n}");
+            if !fired {
+                assert!(n > 8, "{n}");
+                break;
+            }
+        }
+    }
+
     #[test]
     fn a_folder_of_object_storage_is_worked_in_and_put_back() {
+        let _alone = ALONE.lock().unwrap();
         let there = tempfile::tempdir().unwrap();
         let at = |name: &str| there.path().join(name);
         let put = |path: &Path, text: &str| atomic::write(path, text.as_bytes()).unwrap();
         put(&at("runs/2026-old-01/manifest.json"), "{}");
         put(&at("runs/2026-old-01/encoder/model.safetensors"), "weights");
         put(&at("runs/latest"), "2026-old-01\n");
+        // One whose process died while it put an encoder there.
+        put(&at("runs/2026-dead-03/manifest.json"), "{}");
+        put(&at("runs/2026-dead-03/encoder/config.json"), "{}");
+        put(&at("runs/2026-dead-03/.putting.json"), r#"["2026-dead-03/encoder/config.json","2026-dead-03/encoder/x"]"#);
 
         let runs = place_of(&at("runs"));
         let (mut local, mut sets, mut reports) = (runs.clone(), PathBuf::from("here"), place_of(&at("pages")));
-        keep(&mut local, [&mut sets, &mut reports]).unwrap();
+        work_in([&mut local, &mut sets, &mut reports]).unwrap();
         assert!(local.ends_with("runs") && reports.is_dir() && sets == Path::new("here"));
         let weights = local.join("2026-old-01/encoder/model.safetensors");
         assert!(local.join("2026-old-01/manifest.json").is_file() && !weights.exists());
         remote::bring(&local.join("2026-old-01")).unwrap();
         assert_eq!(fs::read_to_string(&weights).unwrap(), "weights");
         remote::bring(&local.join("2026-new-02")).unwrap();
+        remote::bring(&local.join("2026-dead-03/encoder")).unwrap();
+        assert!(local.join("2026-dead-03/manifest.json").is_file() && !local.join("2026-dead-03/encoder").exists());
         remote::bring(&sets.join("pairs")).unwrap();
 
         put(&local.join("2026-new-02/checkpoints/step-1/state.json"), "1");
         put(&local.join("2026-new-02/lock"), "held");
         put(&local.join("latest"), "2026-new-02\n");
         fs::write(local.join("2026-new-02/.half.host.0123.7.tmp"), "half").unwrap();
-        remote::keep_by(Duration::from_secs(3600)).unwrap();
+        remote::put_back_after(Duration::from_secs(3600)).unwrap();
         assert!(!at("runs/2026-new-02").exists(), "an hour has not gone by");
-        remote::keep_by(Duration::ZERO).unwrap();
+        remote::put_back_after(Duration::ZERO).unwrap();
         let kept = |name: &str| fs::read_to_string(at(name)).ok();
         assert_eq!(kept("runs/2026-new-02/checkpoints/step-1/state.json").as_deref(), Some("1"));
         assert_eq!(kept("runs/latest").as_deref(), Some("2026-new-02\n"));
+        assert_eq!(kept("runs/2026-new-02/.putting.json"), None);
+        assert!(at("runs/2026-dead-03/.putting.json").exists(), "nobody has worked on it since");
         assert_eq!((kept("runs/2026-new-02/lock"), kept("runs/2026-new-02/.half.host.0123.7.tmp")), (None, None));
 
         // What others put there meanwhile is not this process's to write or to take away.
@@ -129,12 +209,18 @@ mod tests {
         fs::remove_dir_all(local.join("2026-new-02/checkpoints")).unwrap();
         put(&local.join("2026-new-02/encoder/model.safetensors"), "new");
         put(&reports.join("index.html"), "<p>");
+        remote::bring(&local.join("2026-dead-03")).unwrap();
+        put(&local.join("2026-dead-03/encoder/model.safetensors"), "again");
         let told = remote::shown(&format!("in {}", weights.display())).into_owned();
         assert_eq!(told, format!("in {}/2026-old-01/encoder/model.safetensors", runs.display()));
-        remote::let_go().unwrap();
+        assert!(remote::let_go().is_empty());
         assert!(!local.exists() && !reports.exists());
         assert_eq!(kept("runs/2026-new-02/encoder/model.safetensors").as_deref(), Some("new"));
         assert_eq!(kept("runs/2026-new-02/checkpoints/step-1/state.json"), None);
+        assert_eq!(kept("runs/2026-dead-03/encoder/model.safetensors").as_deref(), Some("again"));
+        assert!(
+            !at("runs/2026-dead-03/encoder/config.json").exists() && !at("runs/2026-dead-03/.putting.json").exists()
+        );
         assert_eq!(kept("runs/2026-old-01/manifest.json").as_deref(), Some("of another"));
         assert_eq!(
             (kept("runs/2026-old-01/DONE").as_deref(), kept("pages/index.html").as_deref()),

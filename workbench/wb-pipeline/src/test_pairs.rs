@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use wb_bench::TrainingTexts;
-use wb_core::{Error, PairSet, Progress, RunDir, run_dir::read_json};
+use wb_core::{Error, PairSet, Progress, RunDir, remote, run_dir::read_json};
 
 use crate::{data, manifest::quoted, resume};
 
@@ -56,6 +56,7 @@ pub fn folder(run: &RunDir, datasets: &Path) -> Result<PathBuf> {
     let manifest: wb_core::manifest::Manifest = read_json(&run.manifest())?;
     let of_data = manifest.fingerprints.get("data").context("the run's manifest names no data")?;
     let short = of_data.get(..12).unwrap_or(of_data);
+    remote::bring(&datasets.join(format!("pairs-{short}")))?;
     let folders = std::fs::read_dir(datasets).with_context(|| format!("cannot read {}", datasets.display()))?;
     let found = folders.flatten().map(|entry| entry.path());
     match found.into_iter().find(|folder| folder.to_string_lossy().ends_with(&format!("-{short}"))) {

@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 use wb_core::{
-    Error, Result,
+    Error, Result, faults,
     remote::{self, ObjectStorage, RemoteCopy, SCHEME},
 };
 
@@ -42,7 +42,7 @@ fn path_of(place: &str) -> &Path {
 }
 
 impl ObjectStorage for DiskStorage {
-    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool) -> Result<RemoteCopy> {
+    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool, _: bool) -> Result<RemoteCopy> {
         let from = path_of(place);
         let folder = self.copies.path().join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
         let to = folder.join(from.file_name().unwrap());
@@ -65,11 +65,13 @@ impl ObjectStorage for DiskStorage {
 
     fn put(&self, file: &Path, place: &str) -> Result<()> {
         let to = path_of(place);
+        faults::point().map_err(Error::io("write", to))?;
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(file, to).map(|_| ()).map_err(Error::io("write", to))
     }
 
     fn remove(&self, place: &str) -> Result<()> {
+        faults::point().map_err(Error::io("remove", path_of(place)))?;
         let _ = fs::remove_file(path_of(place));
         Ok(())
     }

@@ -52,5 +52,10 @@ pub fn passing(error: Error) -> Error {
 /// True where the same attempt may succeed at another time or on another machine.
 pub fn may_pass(error: &Error) -> bool {
     let own = matches!(error, Error::Io { .. } | Error::DiskFull { .. } | Error::Locked { .. });
-    own || error.kind::<TryAgain>().is_some()
+    own || is_passing(error)
+}
+
+/// True for an error of [`passing`]: others were asked, and what was asked of them did not come.
+pub fn is_passing(error: &Error) -> bool {
+    error.kind::<TryAgain>().is_some()
 }

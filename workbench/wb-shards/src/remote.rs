@@ -76,15 +76,15 @@ impl Buckets {
     }
 
     /// Brings what is not there yet; `what` is told to who is asked.
-    fn bring(&self, store: &Store, what: &str, objects: &[FoundObject]) -> Result<Vec<PathBuf>> {
+    fn bring(&self, store: &Store, what: &str, objects: &[FoundObject], asks: bool) -> Result<Vec<PathBuf>> {
         let paths = objects.iter().map(|object| self.path(store, object)).collect::<Result<Vec<_>>>()?;
         let missing: Vec<usize> = (0..objects.len()).filter(|at| !is_copy(&paths[*at], &objects[*at])).collect();
         let bytes = missing.iter().map(|at| objects[*at].bytes).sum();
         if missing.is_empty() {
             return Ok(paths);
         }
-        if let Some((message, hint)) = self.observer.refuses(&Demand { what: what.into(), files: missing.len(), bytes })
-        {
+        let demand = Demand { what: what.into(), files: missing.len(), bytes };
+        if asks && let Some((message, hint)) = self.observer.refuses(&demand) {
             return Err(Error::failed(format!("{what}: {message}")).with_hint(hint));
         }
         let mut meter = Meter::new(&*self.observer, bytes);
@@ -185,14 +185,14 @@ impl Buckets {
 }
 
 impl ObjectStorage for Buckets {
-    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool) -> Result<RemoteCopy> {
+    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool, asks: bool) -> Result<RemoteCopy> {
         let (store, key) = self.open(place)?;
         let all = self.at(&store, key)?;
         let prefix = key.trim_matches('/');
         if let [object] = all.as_slice()
             && object.key == prefix
         {
-            let paths = self.bring(&store, place, &all)?;
+            let paths = self.bring(&store, place, &all, asks)?;
             return Ok(RemoteCopy { path: paths.into_iter().next().unwrap_or_default(), others: 0 });
         }
         if all.is_empty() {
@@ -201,7 +201,7 @@ impl ObjectStorage for Buckets {
         }
         let n = all.len();
         let objects: Vec<FoundObject> = all.into_iter().filter(|object| wanted(below(prefix, &object.key))).collect();
-        let copies = self.bring(&store, place, &objects)?;
+        let copies = self.bring(&store, place, &objects, asks)?;
         let path = self.folder(&store, prefix, &objects, &copies)?;
         Ok(RemoteCopy { path, others: (n - objects.len()) as u64 })
     }
@@ -223,7 +223,7 @@ impl ObjectStorage for Buckets {
 
     fn remove(&self, place: &str) -> Result<()> {
         let (store, key) = self.open(place)?;
-        store.remove(key)
+        store.remove_key(key)
     }
 }
 

@@ -308,10 +308,18 @@ impl Store {
 
     /// Takes an object away, whether it is there or not.
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
-        let path = self.path(name);
-        match block_on(self.objects.delete(&path))? {
+        self.remove_at(&self.path(name))
+    }
+
+    /// Takes the object of this very key away, whether it is there or not.
+    pub(crate) fn remove_key(&self, key: &str) -> Result<()> {
+        self.remove_at(&key_of(key)?)
+    }
+
+    fn remove_at(&self, path: &ObjectPath) -> Result<()> {
+        match block_on(self.objects.delete(path))? {
             Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.failed("delete", name, error)),
+            Err(error) => Err(self.failed_at("delete", path, error)),
         }
     }
 

@@ -5,7 +5,10 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
-use wb_pipeline::interrupt::{Doing, Interrupt};
+use wb_pipeline::{
+    interrupt::{Doing, Interrupt},
+    session,
+};
 
 /// Exit code of a process that was interrupted.
 const INTERRUPTED: i32 = 130;
@@ -29,7 +32,7 @@ pub fn listen() -> Result<Interrupt> {
             Doing::Other => {
                 crate::output::close();
                 crate::output::note("stopped; the same command goes on from what is done");
-                std::process::exit(INTERRUPTED);
+                session::put_back_and_end(INTERRUPTED);
             }
         }
     })

@@ -26,8 +26,8 @@ fn main() -> ExitCode {
     let begun = session::begin(arguments.command.places(), &arguments.downloads);
     let ended = begun.map_err(Into::into).and_then(|()| commands::run(arguments.command));
     // However it ended, what was done is kept.
-    let kept = remote::let_go().map_err(Into::into);
-    [ended, kept.map(|()| commands::End::Done)].into_iter().fold(ExitCode::SUCCESS, |code, end| match end {
+    let not_kept = remote::let_go().into_iter().map(|error| Err(error.into()));
+    std::iter::once(ended).chain(not_kept).fold(ExitCode::SUCCESS, |code, end| match end {
         Ok(commands::End::Done) => code,
         Ok(end) => ExitCode::from(end as u8),
         Err(error) => {

@@ -28,7 +28,7 @@ pub fn begin(places: Option<&mut PlacesArguments>, downloads: &Downloads) -> wb_
     let observer = || Terminal { bars: Mutex::default(), yes: downloads.yes };
     remote::install(Buckets::of_environment(observer()));
     let runs = places.map(|PlacesArguments { runs, datasets, reports }| -> wb_core::Result<_> {
-        wb_pipeline::session::keep(runs, [datasets, reports])?;
+        wb_pipeline::session::work_in([runs, datasets, reports])?;
         Ok(&*runs)
     });
     let runs = wb_pipeline::session::begin(runs.transpose()?.map(PathBuf::as_path));

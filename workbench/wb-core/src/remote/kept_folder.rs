@@ -2,14 +2,14 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
-    fs,
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
-use super::{is_remote, local_of, missing, name_of, outgoing, place_of, storage};
+use super::{ObjectStorage, SCHEME, is_remote, name_of, outgoing, place_of, storage};
 use crate::{
     Error, Result,
     atomic::{self, TemporaryFolder},
@@ -18,25 +18,32 @@ use crate::{
 
 /// Files that are of this machine alone.
 const LOCK: &str = "lock";
+/// Ending of files that grow until they are whole, and are nothing to others before.
+const PART: &str = ".part";
+/// Ending of files that only grow, and are cut to what counts by who goes on with them.
+const JOURNAL: &str = "jsonl";
+/// The object of a folder while files are put into it: their names. Where it stays, whoever put them has died, and they do
+/// not count.
+const PUTTING: &str = ".putting.json";
 
 /// The folders of this process.
 static KEPT: Mutex<Vec<KeptFolder>> = Mutex::new(Vec::new());
 
-/// Their paths on this disk and their places. Whoever tells something while a folder is put back asks for them.
+/// Their paths on this disk and their places; apart from them, as notes are told while they are brought and put back.
 static NAMES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 /// Takes a folder for this process to work in until [`let_go`], and gives its path on this disk. One of this disk is itself.
 /// One of object storage is a copy: those files whose paths in it are `wanted` are brought, others once [`bring`] asks for
-/// them, and what has changed is put back now and then ([`keep_by`]) and in the end. What a process that dies has changed
-/// since is lost; the next one, on whatever machine, begins with what was put back.
+/// them, and what has changed is put back now and then ([`put_back_after`]) and in the end. What a process that dies has
+/// changed since is lost; the next one, on whatever machine, begins with what was put back.
 ///
-/// Files are put back in the order in which they were changed, and those that are gone are taken away after that: a process
-/// that dies in between leaves there what one that was killed earlier leaves here. Nothing keeps two processes from working
-/// on the same files at once.
+/// New files in one folder of it (those of a run, of a set of pairs) are put back all or not at all: until all of them are
+/// there, an object beside them says that they do not count. Files that are written over are put one by one, those that only
+/// grow first. Nothing keeps two processes from working on the same files at once.
 ///
 /// # Errors
 ///
-/// If it is in object storage, and nobody answers, or it has no name there.
+/// If it is in object storage, and nobody answers, or it names no bucket.
 pub fn keep(place: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<PathBuf> {
     if !is_remote(place) {
         return Ok(place.to_owned());
@@ -59,22 +66,25 @@ pub fn bring(path: &Path) -> Result<()> {
     of_path.map_or(Ok(()), |(inside, folder)| folder.bring(&inside, &|_| true))
 }
 
-/// Puts back what has changed in folders of [`keep`], where that was done so long ago.
+/// Puts back what has changed in folders of [`keep`], where the last time is longer ago than this.
 ///
 /// # Errors
 ///
 /// If the storage does not take it, which a later attempt may change.
-pub fn keep_by(after: Duration) -> Result<()> {
-    locked(&KEPT).iter_mut().filter(|folder| folder.last.elapsed() >= after).try_for_each(KeptFolder::put_back)
+pub fn put_back_after(time: Duration) -> Result<()> {
+    let mut all = locked(&KEPT);
+    let due = all.iter_mut().filter(|folder| folder.last.elapsed() >= time);
+    due.map(KeptFolder::put_back).fold(Ok(()), Result::and)
 }
 
 /// Puts back what has changed in all folders of [`keep`], which are gone then.
 ///
 /// # Errors
 ///
-/// If the storage does not take it, with the folder where all of it still is.
-pub fn let_go() -> Result<()> {
-    std::mem::take(&mut *locked(&KEPT)).into_iter().try_for_each(KeptFolder::let_go)
+/// One for each folder that the storage does not take, with the path where all of it still is.
+pub fn let_go() -> Vec<Error> {
+    let all = std::mem::take(&mut *locked(&KEPT));
+    all.into_iter().filter_map(|folder| folder.let_go().err()).collect()
 }
 
 /// A text with the places in object storage that paths in folders of [`keep`] stand for.
@@ -90,13 +100,17 @@ fn locked<T>(all: &'static Mutex<T>) -> MutexGuard<'static, T> {
     all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A copy of a folder in object storage.
+/// A copy of a folder in object storage. Its files are named by their paths in it.
 struct KeptFolder {
     place: String,
     local: PathBuf,
     temporary: TemporaryFolder,
-    /// Files as they are at the place, by their paths in the folder.
-    kept: BTreeMap<PathBuf, Stamp>,
+    /// Files at the place, as they were here when they were brought or put there; without a stamp those that do not count.
+    there: BTreeMap<PathBuf, Option<Stamp>>,
+    /// New files that were put there and do not count yet.
+    uncounted: BTreeSet<PathBuf>,
+    /// Folders in it that were brought as a whole: this process may take away what is in them.
+    whole: BTreeSet<PathBuf>,
     last: Instant,
 }
 
@@ -110,6 +124,9 @@ struct Stamp {
 impl KeptFolder {
     fn open(place: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Self> {
         let place = place_of(place).unwrap_or_default().trim_end_matches('/').to_owned();
+        if place.len() < SCHEME.len() {
+            return Err(Error::failed(format!("`{SCHEME}` names no bucket")).with_hint("s3://BUCKET/PREFIX"));
+        }
         let above = outgoing(&place)?;
         atomic::create_folders(&above)?;
         atomic::remove_abandoned(&above);
@@ -119,7 +136,8 @@ impl KeptFolder {
             fs::create_dir(&local).map_err(Error::io("create", &local))?;
             Ok(local)
         })?;
-        let mut opened = Self { place, local, temporary, kept: BTreeMap::new(), last: Instant::now() };
+        let (there, uncounted, whole) = Default::default();
+        let mut opened = Self { place, local, temporary, there, uncounted, whole, last: Instant::now() };
         opened.bring(Path::new(""), wanted)?;
         Ok(opened)
     }
@@ -132,29 +150,64 @@ impl KeptFolder {
     /// Brings those of the files at a path in the folder that are wanted and not there. They are copied once more: what
     /// readers share stays as it is.
     fn bring(&mut self, inside: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
-        let place = PathBuf::from(self.place_of(inside));
-        if missing(&place)?.is_none() {
+        let place = self.place_of(inside);
+        let storage = storage(&place)?;
+        if storage.missing(&place)?.is_some() {
+            let from = storage.copy(&place, &|name| name.ends_with(PUTTING) || wanted(name), false)?.path;
+            let mut found = Vec::new();
+            match from.is_dir() {
+                true => paths::walk(&from, &mut |file| found.push((inside.join(below(&from, &file)), file)))?,
+                false => found.push((inside.to_owned(), from.clone())),
+            }
+            let mut putting = BTreeMap::new();
+            for (name, file) in found {
+                if let Some(folder) = folder_of(&name) {
+                    if !putting.contains_key(folder) {
+                        putting.insert(folder.to_owned(), self.putting(storage, folder, (inside, &from))?);
+                    }
+                    if putting[folder].contains(&name) {
+                        self.there.entry(name).or_insert(None);
+                        continue;
+                    }
+                }
+                self.copy(name, &file)?;
+            }
+        }
+        if inside.components().count() == 1 {
+            self.whole.insert(inside.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Names of files of a folder that do not count, where what is at a path was copied.
+    fn putting(
+        &self,
+        storage: &dyn ObjectStorage,
+        folder: &Path,
+        (copied, copy): (&Path, &Path),
+    ) -> Result<BTreeSet<PathBuf>> {
+        let place = self.place_of(&folder.join(PUTTING));
+        let file = match folder.strip_prefix(copied) {
+            Ok(inside) => copy.join(inside).join(PUTTING),
+            Err(_) if storage.missing(&place)?.is_none() => return Ok(BTreeSet::new()),
+            Err(_) => storage.copy(&place, &|_| true, false)?.path,
+        };
+        if !file.is_file() {
+            return Ok(BTreeSet::new());
+        }
+        let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
+        serde_json::from_slice(&bytes).map_err(|error| Error::json(Path::new(&place), &error))
+    }
+
+    fn copy(&mut self, name: PathBuf, file: &Path) -> Result<()> {
+        let copy = self.local.join(&name);
+        if self.there.contains_key(&name) || copy.exists() {
             return Ok(());
         }
-        let from = local_of(&place, wanted)?.path;
-        let to = self.local.join(inside);
-        let mut found = Vec::new();
-        match from.is_dir() {
-            true => {
-                paths::walk(&from, &mut |file| found.push((to.join(file.strip_prefix(&from).unwrap_or(&file)), file)))?
-            }
-            false => found.push((to, from)),
-        }
-        for (copy, file) in found {
-            let inside = copy.strip_prefix(&self.local).unwrap_or(&copy).to_owned();
-            if self.kept.contains_key(&inside) || copy.exists() {
-                continue;
-            }
-            let above = atomic::parent(&copy);
-            fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
-            fs::copy(&file, &copy).map_err(Error::io("write", &copy))?;
-            self.kept.insert(inside, stamp(&copy)?);
-        }
+        let above = atomic::parent(&copy);
+        fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
+        fs::copy(file, &copy).map_err(Error::io("write", &copy))?;
+        self.there.insert(name, Some(stamp(&copy)?));
         Ok(())
     }
 
@@ -162,37 +215,108 @@ impl KeptFolder {
     fn put_back(&mut self) -> Result<()> {
         let put = self.put_changed();
         self.last = Instant::now();
+        // A folder that nothing happens to for a day counts as abandoned where locks do not reach.
+        let _ = File::open(self.temporary.path()).and_then(|folder| folder.set_modified(SystemTime::now()));
         put
     }
 
     fn put_changed(&mut self) -> Result<()> {
-        let storage = storage(&self.place)?;
-        let mut found = Vec::new();
-        paths::walk(&self.local, &mut |file| found.push(file))?;
-        let mut now = BTreeMap::new();
-        for file in found.iter().filter(|file| file.file_name().is_some_and(|name| name != LOCK)) {
-            now.insert(file.strip_prefix(&self.local).unwrap_or(file).to_owned(), stamp(file)?);
+        let now = self.files()?;
+        let mut folders: BTreeMap<Option<PathBuf>, Vec<(PathBuf, Stamp)>> = BTreeMap::new();
+        for (name, stamp) in &now {
+            if self.there.get(name) != Some(&Some(*stamp)) {
+                folders.entry(folder_of(name).map(Path::to_owned)).or_default().push((name.clone(), *stamp));
+            }
         }
-        let mut changed: Vec<_> = now.iter().filter(|(path, stamp)| self.kept.get(*path) != Some(*stamp)).collect();
-        changed.sort_by_key(|(path, stamp)| (**stamp, *path));
-        for (path, stamp) in changed {
-            storage.put(&self.local.join(path), &self.place_of(path))?;
-            self.kept.insert(path.clone(), *stamp);
+        for name in self.there.keys().filter(|name| !now.contains_key(*name)) {
+            let folder = folder_of(name).map(Path::to_owned);
+            if folder.as_ref().is_none_or(|folder| self.whole.contains(folder)) {
+                folders.entry(folder).or_default();
+            }
         }
-        let gone: Vec<PathBuf> = self.kept.keys().filter(|path| !now.contains_key(*path)).cloned().collect();
-        for path in gone {
-            storage.remove(&self.place_of(&path))?;
-            self.kept.remove(&path);
+        for name in &self.uncounted {
+            folders.entry(folder_of(name).map(Path::to_owned)).or_default();
+        }
+        for (folder, mut changed) in folders {
+            changed.sort_by_cached_key(|(name, stamp)| (!is_journal(name), *stamp, name.clone()));
+            self.put_into(folder.as_deref(), &changed, &now)?;
         }
         Ok(())
     }
 
+    /// Puts files into one folder of the place, so that new ones count all or not at all, and takes away what is gone.
+    fn put_into(
+        &mut self,
+        folder: Option<&Path>,
+        changed: &[(PathBuf, Stamp)],
+        now: &BTreeMap<PathBuf, Stamp>,
+    ) -> Result<()> {
+        let storage = storage(&self.place)?;
+        let mut marker = folder.map(|folder| self.place_of(&folder.join(PUTTING)));
+        let in_folder = |name: &Path| folder_of(name) == folder;
+        if let Some(place) = &marker {
+            let news =
+                changed.iter().map(|(name, _)| name).filter(|name| !matches!(self.there.get(*name), Some(Some(_))));
+            self.uncounted.extend(news.cloned());
+            let mut names: BTreeSet<&Path> = self.uncounted.iter().map(PathBuf::as_path).collect();
+            names.extend(self.there.iter().filter(|(_, stamp)| stamp.is_none()).map(|(name, _)| name.as_path()));
+            names.retain(|name| in_folder(name));
+            if names.is_empty() {
+                marker = None;
+            } else {
+                let file = self.temporary.path().join(PUTTING);
+                let bytes = serde_json::to_vec(&names).map_err(|error| Error::data(place, error.to_string()))?;
+                atomic::write(&file, &bytes)?;
+                storage.put(&file, place)?;
+            }
+        }
+        for (name, stamp) in changed {
+            storage.put(&self.local.join(name), &self.place_of(name))?;
+            self.there.insert(name.clone(), Some(*stamp));
+        }
+        // What does not count goes before all that is there counts, and what counts only after that.
+        let gone = |there: &BTreeMap<PathBuf, Option<Stamp>>, counts: bool| -> Vec<PathBuf> {
+            let gone = there.iter().filter(|(name, stamp)| stamp.is_some() == counts && in_folder(name));
+            gone.map(|(name, _)| name).filter(|name| !now.contains_key(*name)).cloned().collect()
+        };
+        for counts in [false, true] {
+            for name in gone(&self.there, counts) {
+                storage.remove(&self.place_of(&name))?;
+                self.there.remove(&name);
+            }
+            if let (false, Some(marker)) = (counts, &marker) {
+                storage.remove(marker)?;
+                self.uncounted.retain(|name| !in_folder(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that are here, those of this machine alone aside.
+    fn files(&self) -> Result<BTreeMap<PathBuf, Stamp>> {
+        let mut found = Vec::new();
+        paths::walk(&self.local, &mut |file| found.push(file))?;
+        let mut now = BTreeMap::new();
+        for file in found {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if name != LOCK && !name.ends_with(PART) {
+                now.insert(below(&self.local, &file).to_owned(), stamp(&file)?);
+            }
+        }
+        Ok(now)
+    }
+
     fn let_go(mut self) -> Result<()> {
         if let Err(error) = self.put_back() {
+            let name = self.local.file_name().unwrap_or_default();
             let left = self.temporary.path().with_file_name(atomic::writer_name());
-            self.temporary.rename(&left)?;
-            let left = left.join(self.local.file_name().unwrap_or_default());
-            let hint = format!("all of it is here still: aws s3 sync {} {}", left.display(), self.place);
+            let left = match self.temporary.rename(&left) {
+                Ok(()) => left,
+                Err(_) => self.temporary.path().to_owned(),
+            };
+            let hint = format!("all of it is here still: aws s3 sync {} {}", left.join(name).display(), self.place);
+            // It stays, whatever its name.
+            std::mem::forget(self.temporary);
             return Err(Error::failed(format!("{} was not put back", self.place)).with_cause(error).with_hint(hint));
         }
         let above = atomic::parent(self.temporary.path());
@@ -201,6 +325,20 @@ impl KeptFolder {
         let _ = fs::remove_dir(above);
         Ok(())
     }
+}
+
+/// The first folder of a file's path; none for one that lies beside folders.
+fn folder_of(name: &Path) -> Option<&Path> {
+    let mut parts = name.iter();
+    parts.next().filter(|_| parts.next().is_some()).map(Path::new)
+}
+
+fn is_journal(name: &Path) -> bool {
+    name.extension().is_some_and(|ending| ending == JOURNAL)
+}
+
+fn below<'f>(folder: &Path, file: &'f Path) -> &'f Path {
+    file.strip_prefix(folder).unwrap_or(file)
 }
 
 fn stamp(file: &Path) -> Result<Stamp> {

@@ -11,7 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
-pub use self::kept_folder::{bring, keep, keep_by, let_go, shown};
+pub use self::kept_folder::{bring, keep, let_go, put_back_after, shown};
 use crate::{Error, Result, atomic, fingerprint::Fingerprint, paths};
 
 /// The scheme of places in a bucket.
@@ -19,12 +19,13 @@ pub const SCHEME: &str = "s3://";
 
 /// A storage of objects, asked for copies of what is there and given what is to be there. Places begin with [`SCHEME`].
 pub trait ObjectStorage: Send + Sync {
-    /// A copy of an object, or of those below a prefix whose names below it are `wanted`, as they are now.
+    /// A copy of an object, or of those below a prefix whose names below it are `wanted`, as they are now. With `asks`, a
+    /// person is asked for what is large.
     ///
     /// # Errors
     ///
-    /// If nothing is there, or the storage does not answer.
-    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool) -> Result<RemoteCopy>;
+    /// If nothing is there, the storage does not answer, or the person says no.
+    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool, asks: bool) -> Result<RemoteCopy>;
 
     /// Bytes of an object, or of those below a prefix, of which there is no copy yet; none where there is no object.
     ///
@@ -94,7 +95,7 @@ pub fn open(path: &Path) -> Result<File> {
 /// As [`local`].
 pub fn local_of(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<RemoteCopy> {
     match place_of(path) {
-        Some(place) => storage(place)?.copy(place, wanted),
+        Some(place) => storage(place)?.copy(place, wanted, true),
         None => Ok(RemoteCopy { path: path.to_owned(), others: 0 }),
     }
 }

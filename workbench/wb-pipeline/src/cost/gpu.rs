@@ -22,10 +22,10 @@ const UPDATE: f64 = 28.0;
 /// Operations of an encoder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Operations {
-    /// Those of a token forward: two for each weight of a linear layer; of attention four for each number of a query and
+    /// Operations of a token forward: two for each weight of a linear layer; of attention four for each number of a query and
     /// each token of the text.
     forward: f64,
-    /// Those of a token forward and backward, in units of forward: twice, and once more for weights that train.
+    /// Operations of a token forward and backward, in units of forward: twice, and once more for weights that train.
     learning: f64,
     /// Numbers that train.
     trainable: f64,

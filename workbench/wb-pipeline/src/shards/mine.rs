@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use wb_core::{EncoderRef, Error, Progress, Reranker as _, Seed, atomic, fingerprint::Fingerprint};
+use wb_core::{EncoderRef, Error, Progress, Reranker as _, Seed, atomic, fingerprint::Fingerprint, remote};
 use wb_data::store;
 use wb_encoder::{DeviceConfig, Folder};
 use wb_retrieval::{
@@ -106,7 +106,9 @@ impl MinePlan<'_> {
         let vectors = config.vectors.as_ref().map(&mut planned).transpose()?;
         let mut beside = |folder: &str, file: &Path| put(&format!("{folder}/{}", own_name(file)), file);
         let corpus = config.corpus.as_deref().map(|file| beside(CORPUS, file)).transpose()?;
-        let retriever = config.vectors.map(|given| format!("vectors in {}", given.documents.display()));
+        let retriever = config
+            .vectors
+            .map(|given| remote::shown(&format!("vectors in {}", given.documents.display())).into_owned());
         let mut names = PartNames { retriever, stronger: None };
         let (mut rescore, mut cross_encoder, mut encoder) = (config.rescore, None, None);
         match &mut rescore {

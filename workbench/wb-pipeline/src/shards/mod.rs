@@ -121,6 +121,11 @@ pub enum ShardSize {
 }
 
 impl ShardSize {
+    /// The size that a person asked for: their number goes before their rows.
+    pub fn asked(shards: Option<u64>, rows: Option<u64>) -> Self {
+        shards.map(Self::Shards).or(rows.map(Self::Rows)).unwrap_or(Self::Usual)
+    }
+
     /// Rows of a shard, of so many in all; no cut goes through `uncut` rows.
     fn rows(self, all: u64, uncut: u64) -> u64 {
         let wanted = match self {

@@ -62,11 +62,11 @@ fn objects_are_copied_once_as_long_as_they_stay() {
     moto.python("s3.put_object(Bucket='code', Key='some/deep er/')");
 
     // An object is a file of its name, a prefix a folder of those below it, and nothing of its neighbours.
-    let one = buckets.copy("s3://code/some/deep er/b#1.jsonl", &all).unwrap();
+    let one = buckets.copy("s3://code/some/deep er/b#1.jsonl", &all, true).unwrap();
     assert!(one.path.ends_with("some/deep er/b#1.jsonl"));
     assert_eq!((fs::read_to_string(&one.path).unwrap().as_str(), one.others), ("some/deep er/b#1.jsonl", 0));
     assert_eq!(demands.taken(), [(1, 22)]);
-    let some = buckets.copy("s3://code/some", &|name| !name.ends_with(".csv")).unwrap();
+    let some = buckets.copy("s3://code/some", &|name| !name.ends_with(".csv"), true).unwrap();
     assert_eq!((some.others, demands.taken()), (2, vec![(3, 40_000_012)]));
     assert!(some.path.ends_with("some"));
     assert_eq!(fs::read(some.path.join("large.bin")).unwrap(), large);
@@ -75,10 +75,10 @@ fn objects_are_copied_once_as_long_as_they_stay() {
     assert!(!some.path.join("deep er/c.csv").exists());
 
     // What stays is not asked for again, what changes is, and what was copied before stays as it was.
-    assert_eq!(buckets.copy("s3://code/some/", &|name| !name.ends_with(".csv")).unwrap(), some);
+    assert_eq!(buckets.copy("s3://code/some/", &|name| !name.ends_with(".csv"), true).unwrap(), some);
     assert_eq!(demands.taken(), []);
     put("some/a.jsonl", b"another");
-    let changed = buckets.copy("s3://code/some", &|name| !name.ends_with(".csv")).unwrap();
+    let changed = buckets.copy("s3://code/some", &|name| !name.ends_with(".csv"), true).unwrap();
     assert_eq!(demands.taken(), [(1, 7)]);
     assert_eq!(fs::read(changed.path.join("a.jsonl")).unwrap(), b"another");
     assert_eq!(fs::read_to_string(some.path.join("a.jsonl")).unwrap(), "some/a.jsonl");
@@ -87,7 +87,7 @@ fn objects_are_copied_once_as_long_as_they_stay() {
     assert_eq!((missing("some/a.jsonl"), missing("something"), missing("some")), (Some(0), Some(20), Some(36)));
     assert_eq!((missing("som"), missing("some/a.jsonl/x")), (None, None));
     // All of it, a folder that is an object of no bytes with it.
-    let all = buckets.copy("s3://code/some", &all).unwrap();
+    let all = buckets.copy("s3://code/some", &all, true).unwrap();
     assert!(all.path.join("deep er/c.csv").is_file() && all.path.join("deep er-d.csv").is_file() && all.others == 0);
 }
 
@@ -100,14 +100,14 @@ fn a_copy_that_was_cut_is_gone_on_with() {
     let file = folder.path().join("file");
     fs::write(&file, &large).unwrap();
     buckets.put(&file, "s3://code/large.bin").unwrap();
-    let path = buckets.copy("s3://code/large.bin", &all).unwrap().path;
+    let path = buckets.copy("s3://code/large.bin", &all, true).unwrap().path;
     // As a killed process leaves it: bytes that are marked, so that one sees that they were not asked for again.
     let part = Path::new(&format!("{}.part", path.display())).to_owned();
     fs::remove_file(&path).unwrap();
     let mut begun = large[..20_000_000].to_vec();
     begun[0] = 255;
     fs::write(&part, &begun).unwrap();
-    assert_eq!(buckets.copy("s3://code/large.bin", &all).unwrap().path, path);
+    assert_eq!(buckets.copy("s3://code/large.bin", &all, true).unwrap().path, path);
     let copied = fs::read(&path).unwrap();
     assert_eq!((copied[0], copied.len(), copied[1..] == large[1..]), (255, large.len(), true));
     assert!(!part.exists());
@@ -120,7 +120,7 @@ fn what_cannot_be_copied_is_told() {
     let copies = folder.path().join("objects");
     let buckets = Buckets::new(copies.clone(), moto.variables(), demands.clone());
     let told = |place: &str| {
-        let error = buckets.copy(place, &all).unwrap_err();
+        let error = buckets.copy(place, &all, true).unwrap_err();
         let told = format!("{error} {:?} {}", error, error.hint().unwrap_or_default());
         assert!(!told.contains(SECRET), "{told}");
         (error.to_string(), error.hint().unwrap_or_default().to_owned())
@@ -144,6 +144,6 @@ fn what_cannot_be_copied_is_told() {
     let mut offline = moto.variables();
     offline.push(("WB_OFFLINE".to_owned(), "1".to_owned()));
     let offline = Buckets::new(copies, offline, demands);
-    let error = offline.copy("s3://code/unlucky", &all).unwrap_err();
+    let error = offline.copy("s3://code/unlucky", &all, true).unwrap_err();
     assert_eq!(error.to_string(), "s3://code is not asked: WB_OFFLINE forbids the network");
 }

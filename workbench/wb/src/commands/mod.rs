@@ -46,7 +46,7 @@ pub enum End {
 impl End {
     /// The end of a command with an error.
     pub fn of_error(error: &anyhow::Error) -> Self {
-        if wb_pipeline::distributed::is_lost(error) { Self::TryAgain } else { Self::Error }
+        if wb_pipeline::session::may_pass(error) { Self::TryAgain } else { Self::Error }
     }
 
     /// The end that another process of the same command came to.

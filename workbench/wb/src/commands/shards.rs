@@ -46,11 +46,6 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
         arguments;
     let (config, overrides) = file_and_values(given.config, given.overrides);
     let work = Store::open(&work)?;
-    let size = match (shards, rows_per_shard) {
-        (Some(shards), _) => ShardSize::Shards(shards),
-        (None, Some(rows)) => ShardSize::Rows(rows),
-        (None, None) => ShardSize::Usual,
-    };
     let mut bars = Bars::new();
     let of_texts = EncodePlan {
         table: input.unwrap_or_default(),
@@ -59,7 +54,7 @@ fn plan(arguments: args::PlanArguments) -> Result<()> {
         side: side.into(),
         max_tokens,
         device: given.device.unwrap_or_default(),
-        size,
+        size: ShardSize::asked(shards, rows_per_shard),
     };
     let plan = if let Some(config) = config {
         let typed = args::ExperimentArguments { config, overrides, device: given.device, places: given.places };

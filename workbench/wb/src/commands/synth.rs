@@ -23,7 +23,6 @@ fn make(arguments: &args::Synth) -> Result<()> {
     file.snippets()?;
     file.check_makes_something()?;
     let reviews = synth::reviews(&file)?;
-    let out = session::kept(&given.out.clone().unwrap_or_else(|| synth::folder(&file.name)), &|_| true)?;
     let asks = file.synth.is_some() || file.annotate.is_some();
     if given.replay.is_some() && !asks {
         bail!("--replay takes the answers of a language model, and {} asks none", given.config.display());
@@ -31,6 +30,7 @@ fn make(arguments: &args::Synth) -> Result<()> {
     if given.replay.is_none() && asks {
         environment::complete(file.llm.as_ref())?;
     }
+    let out = session::work_folder(&given.out.clone().unwrap_or_else(|| synth::folder(&file.name)), &|_| true)?;
     let interrupt = interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);

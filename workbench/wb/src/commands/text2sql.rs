@@ -69,7 +69,7 @@ fn run(arguments: &args::Text2Sql) -> Result<Rag> {
             "{unread} columns of the databases could not be read: their texts are not known as values"
         ));
     }
-    std::fs::create_dir_all(&out).map_err(wb_core::Error::io("make", &out))?;
+    wb_core::atomic::create_folders(&out)?;
     let experiment = RagExperiment {
         name: &file.name,
         config,

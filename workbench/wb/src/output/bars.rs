@@ -58,7 +58,8 @@ impl Bars {
 
     /// Progress of the work at a shard: where there is no terminal, the lines are JSON, one a minute.
     pub fn of_shard(shard: u32) -> Self {
-        Self::begin(StageWatch::new(interval(EVERY_OF_JSON), Duration::ZERO).in_json(JsonLines::of_shard(shard)))
+        let watch = StageWatch::new(interval(EVERY_OF_JSON), Duration::ZERO);
+        Self::begin(if can_be_drawn_on() { watch } else { watch.in_json(JsonLines::of_shard(shard)) })
     }
 
     fn begin(watch: StageWatch) -> Self {
@@ -83,7 +84,7 @@ impl Bars {
     /// Takes a report of a library.
     pub fn report(&mut self, progress: Progress) {
         report(progress);
-        session::keep_now_and_then();
+        session::put_back_now_and_then();
     }
 
     /// Ends the current stage.
