@@ -4,8 +4,10 @@
 #
 #   prepare     preparation in three passes, in a folder and over a server of S3 (moto): every shard is attempted by two
 #               processes at once, half of which are killed
-#   synth       a synthesis whose questions are asked so, of a server that always says the same; what a dead attempt had of
-#               answers is not asked again
+#   encode      vectors of 75,000 texts, made so
+#   mine        hard negatives by vectors, mined so
+#   synth       a synthesis whose questions are asked so, and annotations alone, of a server that always says the same; what a
+#               dead attempt had of answers is not asked again
 #   sweep       four runs made so
 #   objects     pairs, corpora, vectors, encoders, benchmarks, exports and runs named by s3:// instead of by folders
 #   away        a run whose folders are in a bucket, killed in its midst and gone on with by a machine that has nothing of it
@@ -30,7 +32,7 @@ checkout="$PWD"
 wb="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/wb}")"
 [ -x "$wb" ] || { echo "no program at $wb: cargo build --release -p wb" >&2; exit 2; }
 shift || true
-[ $# -gt 0 ] || set -- prepare synth sweep objects away slow-down slurm ray kubernetes
+[ $# -gt 0 ] || set -- prepare encode mine synth sweep objects away slow-down slurm ray kubernetes
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/wb"
 
 skipped() {
@@ -216,6 +218,47 @@ Y
   written_once
 }
 
+on_encode() {
+  local place attempts doomed
+  has_store encode || return 0
+  for place in "$here/in-folder" s3://code/encoded; do
+    attempts=0 doomed=0
+    planned "$place" > planned.txt
+    attempted "$plan"
+    rm -rf merged-encode
+    merged encode > merged.txt
+    echo "--- encode: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+  done
+  written_once
+}
+
+on_mine() {
+  local place side attempts doomed
+  has_store mine || return 0
+  head -n 12000 pairs.jsonl > mined.jsonl
+  cat > mined.yaml <<'Y'
+name: mined
+data: { sources: [{ jsonl: { path: mined.jsonl } }], dedupe: { near: 0 }, filter: { min_positive_chars: 20 }, split: { by: pair, test: 0, validation: 0 } }
+negatives: { per_pair: 3, vectors: { queries: query.npy, query_ids: query.ids.txt, documents: document.npy, document_ids: document.ids.txt } }
+device: cpu
+Y
+  "$wb" data mined.yaml --datasets mined-sets > mined.txt 2>&1 || { cat mined.txt; exit 1; }
+  for side in query:anchor document:positive; do
+    "$wb" encode --encoder ./encoder --in mined-sets/pairs-*/train.parquet --side "${side%:*}" --field "${side#*:}" --out "${side%:*}.npy" --device cpu > mined.txt
+  done
+  "$wb" mine-negatives mined.yaml --datasets mined-sets > mined.txt 2>&1 || { cat mined.txt; exit 1; }
+  for place in "$here/in-folder" s3://code/mined; do
+    attempts=0 doomed=0
+    plan="$("$wb" shards plan mined.yaml --datasets mined-sets --stage mine --rows-per-shard 2048 --work "$place" | tail -n 1)"
+    attempted "$plan" 1
+    rm -rf merged-mine
+    "$wb" shards merge "$plan" --out merged-mine > merged.txt
+    diff -r merged-mine mined-sets/mined-*
+    echo "--- mine: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+  done
+  written_once
+}
+
 on_synth() {
   local place plan next attempts doomed pass
   has_store synth || return 0
@@ -264,6 +307,20 @@ Y
       cmp "merged-made/$name" "plain-made/$name"
     done
     echo "--- synth: the bytes of one process after $pass passes in $place: $attempts attempts, $doomed of them killed unless they were quicker; $(wc -l < asked.txt) times asked, $(sort -u asked.txt | wc -l) questions of $once, after $SECONDS s"
+  done
+  # Annotations alone.
+  sed 's/^name: made/name: said/; /^synth:/d' made.yaml > said.yaml
+  "$wb" synth said.yaml --out plain-said > said.txt 2>&1 || { cat said.txt; exit 1; }
+  for place in "$here/in-folder" s3://code/said; do
+    attempts=0 doomed=0
+    plan="$("$wb" shards plan said.yaml --stage annotate --shards 3 --work "$place" | tail -n 1)"
+    WB_KEEP_SECONDS=0.2 attempted "$plan" 2
+    rm -rf merged-said
+    "$wb" shards merge "$plan" --out merged-said > merged.txt
+    for name in annotations.jsonl pairs.jsonl provenance.jsonl card.md; do
+      cmp "merged-said/$name" "plain-said/$name"
+    done
+    echo "--- annotate: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
   done
   # One process whose folder is in the bucket, killed in its midst, and gone on with by another machine.
   : > asked.txt

@@ -76,8 +76,8 @@ pub fn put_back_now_and_then() {
 /// earlier.
 pub fn put_back_and_end(code: i32) {
     let put_back = move || {
-        if let Err(error) = remote::put_back_after(Duration::ZERO) {
-            output::note(format!("error: not put back: {error}"));
+        for error in remote::put_back_or_leave() {
+            output::note(format!("error: {}", output::in_one_line(&error.into())));
         }
         std::process::exit(code);
     };
@@ -117,44 +117,72 @@ mod tests {
     /// Folders to work in are those of a process, and each test has the process to itself.
     static ALONE: Mutex<()> = Mutex::new(());
 
+    fn put(path: &Path, text: &str) {
+        atomic::write(path, text.as_bytes()).unwrap();
+    }
+
+    fn checkpoint(step: usize) -> [String; 2] {
+        ["a", "b"].map(|file| format!("checkpoints/step-{step}/{file}"))
+    }
+
+    /// A folder of runs with a checkpoint of one, and the same run a checkpoint later in a folder to work in.
+    fn a_checkpoint_later(there: &Path) -> (PathBuf, PathBuf) {
+        let at = |name: &str| there.join("runs/x").join(name);
+        checkpoint(1).iter().for_each(|name| put(&at(name), "1"));
+        put(&at("metrics.jsonl"), "1\n");
+        let place = place_of(&there.join("runs"));
+        let local = work_folder(&place, &|_| true).unwrap().join("x");
+        remote::bring(&local).unwrap();
+        checkpoint(2).iter().for_each(|name| put(&local.join(name), "2"));
+        put(&local.join("metrics.jsonl"), "1\n2\n");
+        fs::remove_dir_all(local.join("checkpoints/step-1")).unwrap();
+        (place, local)
+    }
+
+    /// Files of both checkpoints that another process finds, and the steps of its journal.
+    fn found(place: &Path) -> (usize, usize, usize) {
+        let run = work_folder(place, &|_| true).unwrap().join("x");
+        remote::bring(&run).unwrap();
+        let files = |step| checkpoint(step).iter().filter(|name| run.join(name).exists()).count();
+        (files(1), files(2), fs::read_to_string(run.join("metrics.jsonl")).unwrap().lines().count())
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        for entry in fs::read_dir(from).unwrap().flatten() {
+            let to = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                fs::create_dir_all(&to).unwrap();
+                copy(&entry.path(), &to);
+            } else {
+                fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+
     #[test]
     fn whatever_fails_new_files_of_a_folder_count_all_or_not_at_all() {
         let _alone = ALONE.lock().unwrap();
         for n in 1.. {
             let there = tempfile::tempdir().unwrap();
             let at = |name: &str| there.path().join("runs/x").join(name);
-            let put = |path: &Path, text: &str| atomic::write(path, text.as_bytes()).unwrap();
-            let checkpoint = |step: usize| ["a", "b"].map(|file| format!("checkpoints/step-{step}/{file}"));
-            checkpoint(1).iter().for_each(|name| put(&at(name), "1"));
-            put(&at("metrics.jsonl"), "1\n");
-            let place = place_of(&there.path().join("runs"));
-
-            let local = work_folder(&place, &|_| true).unwrap().join("x");
-            remote::bring(&local).unwrap();
-            checkpoint(2).iter().for_each(|name| put(&local.join(name), "2"));
-            put(&local.join("metrics.jsonl"), "1\n2\n");
-            fs::remove_dir_all(local.join("checkpoints/step-1")).unwrap();
-            faults::fail_at(n, true);
-            let result = remote::put_back_after(Duration::ZERO);
-            let fired = faults::clear();
-            assert_eq!(result.is_err(), fired, "{n}");
-
-            // Another process, as this one is dead.
-            let other = work_folder(&place, &|_| true).unwrap().join("x");
-            let [first, second] =
-                [1, 2].map(|step| checkpoint(step).iter().filter(|name| other.join(name).exists()).count());
-            let steps = fs::read_to_string(other.join("metrics.jsonl")).unwrap().lines().count();
-            assert!(second == 2 && steps == 2 || second == 0 && first == 2, "{n}: {first} {second} {steps}");
-
-            // It was not: what it has not put it puts later.
+            let (place, local) = a_checkpoint_later(there.path());
+            let mut fired = false;
+            // The second time there is another checkpoint.
+            for step in [3, 4] {
+                faults::fail_at(n, true);
+                let result = remote::put_back_after(Duration::ZERO);
+                assert_eq!(result.is_err(), faults::clear(), "{n}");
+                fired |= result.is_err();
+                let (first, second, steps) = found(&place);
+                assert!(second == 2 && steps >= 2 || second == 0 && first == 2, "{n}: {first} {second} {steps}");
+                checkpoint(step).iter().for_each(|name| put(&local.join(name), "more"));
+            }
+            // It goes on, and what it has not put it puts now.
             assert!(remote::let_go().is_empty());
-            let names = |folder: &Path| {
-                let mut all = Vec::new();
-                wb_core::paths::walk(folder, &mut |file| all.push(file)).unwrap();
-                all.len()
-            };
-            assert!(checkpoint(2).iter().all(|name| at(name).exists()) && names(&at("")) == 3, "{n}");
-            assert!(!at(".putting.json").exists(), "{n}");
+            let mut all = Vec::new();
+            wb_core::paths::walk(&at(""), &mut |file| all.push(file)).unwrap();
+            assert!([2, 3, 4].map(checkpoint).as_flattened().iter().all(|name| at(name).exists()), "{n}");
+            assert!(all.len() == 7 && !at(".putting.json").exists(), "{n}: {all:?}");
             if !fired {
                 assert!(n > 8, "{n}");
                 break;
@@ -163,11 +191,33 @@ mod tests {
     }
 
     #[test]
+    fn what_a_bucket_does_not_take_in_the_end_is_left_and_can_be_put_there_by_hand() {
+        let _alone = ALONE.lock().unwrap();
+        for n in 1.. {
+            let there = tempfile::tempdir().unwrap();
+            let (place, _) = a_checkpoint_later(there.path());
+            faults::fail_at(n, true);
+            let errors = remote::let_go();
+            if !faults::clear() {
+                assert!(errors.is_empty() && n > 8, "{n}");
+                break;
+            }
+            let hint = errors[0].hint().unwrap();
+            let left = PathBuf::from(hint.split(' ').rev().nth(1).unwrap());
+            assert!(left.is_dir(), "{hint}");
+            copy(&left, &there.path().join("runs"));
+            let (_, second, steps) = found(&place);
+            assert_eq!((second, steps), (2, 2), "{n}");
+            assert!(remote::let_go().is_empty());
+            fs::remove_dir_all(left.parent().unwrap()).unwrap();
+        }
+    }
+
+    #[test]
     fn a_folder_of_object_storage_is_worked_in_and_put_back() {
         let _alone = ALONE.lock().unwrap();
         let there = tempfile::tempdir().unwrap();
         let at = |name: &str| there.path().join(name);
-        let put = |path: &Path, text: &str| atomic::write(path, text.as_bytes()).unwrap();
         put(&at("runs/2026-old-01/manifest.json"), "{}");
         put(&at("runs/2026-old-01/encoder/model.safetensors"), "weights");
         put(&at("runs/latest"), "2026-old-01\n");

@@ -118,7 +118,7 @@ impl OpenPlan {
             }
             (Created::Theirs, None) => {
                 let what = format!("the manifest of shard {shard} was taken away while it was made");
-                Err(Error::failed(what).of_kind(crate::TryAgain).into())
+                Err(Error::failed(what).of_kind(crate::TryAgain::Later).into())
             }
         }
     }

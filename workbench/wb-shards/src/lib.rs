@@ -41,12 +41,17 @@ pub use self::{
 
 /// Kind of an error that may not come again: a server that did not answer, a disk that is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct TryAgain;
+enum TryAgain {
+    /// Some time later.
+    Later,
+    /// Right away: what was read has changed meanwhile.
+    AtOnce,
+}
 
 /// An error as one after which the same attempt may succeed at another time: what was asked of others did not come.
 #[must_use]
 pub fn passing(error: Error) -> Error {
-    error.of_kind(TryAgain)
+    error.of_kind(TryAgain::Later)
 }
 
 /// True where the same attempt may succeed at another time or on another machine.

@@ -16,7 +16,7 @@ use wb_core::{
 };
 
 use crate::{
-    Result, Store,
+    Result, Store, TryAgain,
     store::{FoundObject, variables_of_environment},
 };
 
@@ -24,6 +24,8 @@ use crate::{
 const WHOLE: &str = ".whole";
 /// Objects from this size on are gone on with where a download was cut.
 const LARGE: u64 = 16 << 20;
+/// Attempts at a copy while what is copied changes.
+const AT_MOST: usize = 5;
 
 /// Buckets of S3, with copies of their objects below a folder. A copy is named by what it is a copy of, so that an object
 /// that changes is copied again and one that stays is not; the folder may be taken away at any time that nobody reads.
@@ -182,10 +184,9 @@ impl Buckets {
         };
         Ok(all.iter().filter(|object| !is_folder(object)).cloned().collect())
     }
-}
 
-impl ObjectStorage for Buckets {
-    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool, asks: bool) -> Result<RemoteCopy> {
+    /// A copy as things are at one moment.
+    fn copied(&self, place: &str, wanted: &dyn Fn(&str) -> bool, asks: bool) -> Result<RemoteCopy> {
         let (store, key) = self.open(place)?;
         let all = self.at(&store, key)?;
         let prefix = key.trim_matches('/');
@@ -204,6 +205,19 @@ impl ObjectStorage for Buckets {
         let copies = self.bring(&store, place, &objects, asks)?;
         let path = self.folder(&store, prefix, &objects, &copies)?;
         Ok(RemoteCopy { path, others: (n - objects.len()) as u64 })
+    }
+}
+
+impl ObjectStorage for Buckets {
+    fn copy(&self, place: &str, wanted: &dyn Fn(&str) -> bool, asks: bool) -> Result<RemoteCopy> {
+        for _ in 1..AT_MOST {
+            match self.copied(place, wanted, asks) {
+                // Others write there. What did not change is not fetched again.
+                Err(error) if error.kind() == Some(&TryAgain::AtOnce) => {}
+                copied => return copied,
+            }
+        }
+        self.copied(place, wanted, asks)
     }
 
     fn missing(&self, place: &str) -> Result<Option<u64>> {

@@ -17,7 +17,7 @@ use object_store::{
 use tokio::runtime::{Builder, Runtime};
 use wb_core::{Error, remote::SCHEME};
 
-use crate::{Result, TryAgain, passing, s3};
+use crate::{Result, TryAgain, s3};
 
 /// Bytes of a part of an upload, and of a download; S3 takes no smaller ones but the last.
 const PART: usize = 16 << 20;
@@ -210,7 +210,8 @@ impl Store {
                 Ok(piece) if piece.len() as u64 == length => piece,
                 Ok(_) | Err(StoreError::Precondition { .. } | StoreError::NotFound { .. }) => {
                     let what = format!("{}/{key} changed while it was read", self.root);
-                    return Err(passing(Error::failed(what).with_hint("give the same command again")).into());
+                    let error = Error::failed(what).with_hint("give the same command again");
+                    return Err(error.of_kind(TryAgain::AtOnce).into());
                 }
                 Err(error) => return Err(self.failed_at("read", &key_of(key)?, error).into()),
             };
@@ -344,7 +345,7 @@ impl Store {
         };
         let failed = Error::failed(format!("cannot {action} {}/{path}", self.root)).with_cause(error);
         let failed = failed.with_hint_if(hint);
-        if may_pass { failed.of_kind(TryAgain) } else { failed }
+        if may_pass { failed.of_kind(TryAgain::Later) } else { failed }
     }
 }
 
@@ -371,7 +372,7 @@ fn not_a_place(place: &str) -> Error {
 fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
     let started = RUNTIME.get_or_init(|| Builder::new_multi_thread().worker_threads(2).enable_all().build().ok());
-    started.as_ref().ok_or_else(|| Error::failed("the system gives no threads").of_kind(TryAgain))
+    started.as_ref().ok_or_else(|| Error::failed("the system gives no threads").of_kind(TryAgain::Later))
 }
 
 /// Waits for an answer.

@@ -22,8 +22,8 @@ const LOCK: &str = "lock";
 const PART: &str = ".part";
 /// Ending of files that only grow, and are cut to what counts by who goes on with them.
 const JOURNAL: &str = "jsonl";
-/// The object of a folder while files are put into it: their names. Where it stays, whoever put them has died, and they do
-/// not count.
+/// The object of a folder while new files are put into it: their names, which do not count as long as it is there. Where it
+/// stays, whoever put them has died, or was refused.
 const PUTTING: &str = ".putting.json";
 
 /// The folders of this process.
@@ -39,7 +39,7 @@ static NAMES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 ///
 /// New files in one folder of it (those of a run, of a set of pairs) are put back all or not at all: until all of them are
 /// there, an object beside them says that they do not count. Files that are written over are put one by one, those that only
-/// grow first. Nothing keeps two processes from working on the same files at once.
+/// grow first, and so are files that lie beside those folders, after them. Nothing keeps two processes from working on the same files at once.
 ///
 /// # Errors
 ///
@@ -77,14 +77,23 @@ pub fn put_back_after(time: Duration) -> Result<()> {
     due.map(KeptFolder::put_back).fold(Ok(()), Result::and)
 }
 
+/// Puts back what has changed in all folders of [`keep`] for a process that is about to end, whatever its threads do.
+///
+/// # Errors
+///
+/// Those of [`let_go`].
+pub fn put_back_or_leave() -> Vec<Error> {
+    locked(&KEPT).iter_mut().filter_map(|folder| folder.put_back_or_leave().err()).collect()
+}
+
 /// Puts back what has changed in all folders of [`keep`], which are gone then.
 ///
 /// # Errors
 ///
 /// One for each folder that the storage does not take, with the path where all of it still is.
 pub fn let_go() -> Vec<Error> {
-    let all = std::mem::take(&mut *locked(&KEPT));
-    all.into_iter().filter_map(|folder| folder.let_go().err()).collect()
+    // Held until all is put back: whoever wants to end the process waits for it.
+    locked(&KEPT).drain(..).filter_map(|folder| folder.let_go().err()).collect()
 }
 
 /// A text with the places in object storage that paths in folders of [`keep`] stand for.
@@ -109,7 +118,7 @@ struct KeptFolder {
     there: BTreeMap<PathBuf, Option<Stamp>>,
     /// New files that were put there and do not count yet.
     uncounted: BTreeSet<PathBuf>,
-    /// Folders in it that were brought as a whole: this process may take away what is in them.
+    /// Folders in it that were brought as a whole: what goes from them here goes there, also where nothing is put.
     whole: BTreeSet<PathBuf>,
     last: Instant,
 }
@@ -170,7 +179,7 @@ impl KeptFolder {
                         continue;
                     }
                 }
-                self.copy(name, &file)?;
+                self.copy(name, &file, inside.components().count() == 1)?;
             }
         }
         if inside.components().count() == 1 {
@@ -199,10 +208,14 @@ impl KeptFolder {
         serde_json::from_slice(&bytes).map_err(|error| Error::json(Path::new(&place), &error))
     }
 
-    fn copy(&mut self, name: PathBuf, file: &Path) -> Result<()> {
+    /// Copies a file that counts, where it is not here; with `anew` also one that was brought and stayed as it was.
+    fn copy(&mut self, name: PathBuf, file: &Path, anew: bool) -> Result<()> {
         let copy = self.local.join(&name);
-        if self.there.contains_key(&name) || copy.exists() {
-            return Ok(());
+        match (copy.exists(), self.there.get(&name)) {
+            (true, Some(Some(brought))) if anew && *brought == stamp(&copy)? => atomic::remove_file(&copy)?,
+            // Taken away here.
+            (true, _) | (false, Some(Some(_))) => return Ok(()),
+            (false, _) => {}
         }
         let above = atomic::parent(&copy);
         fs::create_dir_all(&above).map_err(Error::io("create", &above))?;
@@ -228,7 +241,7 @@ impl KeptFolder {
                 folders.entry(folder_of(name).map(Path::to_owned)).or_default().push((name.clone(), *stamp));
             }
         }
-        for name in self.there.keys().filter(|name| !now.contains_key(*name)) {
+        for (name, _) in self.there.iter().filter(|(name, stamp)| stamp.is_some() && !now.contains_key(*name)) {
             let folder = folder_of(name).map(Path::to_owned);
             if folder.as_ref().is_none_or(|folder| self.whole.contains(folder)) {
                 folders.entry(folder).or_default();
@@ -237,7 +250,9 @@ impl KeptFolder {
         for name in &self.uncounted {
             folders.entry(folder_of(name).map(Path::to_owned)).or_default();
         }
-        for (folder, mut changed) in folders {
+        // Files beside folders may name what is in these.
+        let beside = folders.remove(&None).map(|changed| (None, changed));
+        for (folder, mut changed) in folders.into_iter().chain(beside) {
             changed.sort_by_cached_key(|(name, stamp)| (!is_journal(name), *stamp, name.clone()));
             self.put_into(folder.as_deref(), &changed, &now)?;
         }
@@ -275,14 +290,20 @@ impl KeptFolder {
             self.there.insert(name.clone(), Some(*stamp));
         }
         // What does not count goes before all that is there counts, and what counts only after that.
-        let gone = |there: &BTreeMap<PathBuf, Option<Stamp>>, counts: bool| -> Vec<PathBuf> {
-            let gone = there.iter().filter(|(name, stamp)| stamp.is_some() == counts && in_folder(name));
-            gone.map(|(name, _)| name).filter(|name| !now.contains_key(*name)).cloned().collect()
+        let gone = |this: &Self, counts: bool| -> Vec<PathBuf> {
+            let is_gone = |name: &&PathBuf| in_folder(name) && !now.contains_key(*name);
+            let all = this.there.iter().filter(|(name, _)| is_gone(name));
+            // What does not count is another's that is at it, unless this one puts files there.
+            let all = all.filter(|(_, stamp)| stamp.is_some() || !changed.is_empty());
+            all.filter(|(name, stamp)| (stamp.is_some() && !this.uncounted.contains(*name)) == counts)
+                .map(|(name, _)| name.clone())
+                .collect()
         };
         for counts in [false, true] {
-            for name in gone(&self.there, counts) {
+            for name in gone(self, counts) {
                 storage.remove(&self.place_of(&name))?;
                 self.there.remove(&name);
+                self.uncounted.remove(&name);
             }
             if let (false, Some(marker)) = (counts, &marker) {
                 storage.remove(marker)?;
@@ -306,18 +327,35 @@ impl KeptFolder {
         Ok(now)
     }
 
+    /// Puts back what has changed; where that fails, all of it gets a name under which it stays.
+    fn put_back_or_leave(&mut self) -> Result<()> {
+        let Err(error) = self.put_back() else { return Ok(()) };
+        // Whoever puts it there by hand puts there what does not count, too.
+        let not_here = self.there.iter().filter(|(name, stamp)| stamp.is_none() && !self.local.join(name).exists());
+        let not_here: BTreeSet<&Path> = not_here.map(|(name, _)| name.as_path()).collect();
+        let folders: BTreeSet<&Path> = not_here.iter().copied().filter_map(folder_of).collect();
+        let marked = self.uncounted.iter().filter_map(|name| folder_of(name)).chain(folders).collect::<BTreeSet<_>>();
+        for folder in marked {
+            let of_folder: Vec<&&Path> = not_here.iter().filter(|name| folder_of(name) == Some(folder)).collect();
+            let bytes = serde_json::to_vec(&of_folder).unwrap_or_default();
+            // What cannot be said is no reason to lose the files.
+            let _ = fs::write(self.local.join(folder).join(PUTTING), bytes);
+        }
+        let name = self.local.file_name().unwrap_or_default();
+        let left = self.temporary.path().with_file_name(atomic::writer_name());
+        let left = match self.temporary.rename(&left) {
+            Ok(()) => left,
+            Err(_) => self.temporary.path().to_owned(),
+        };
+        let hint = format!("all of it is here still: aws s3 sync {} {}", left.join(name).display(), self.place);
+        Err(Error::failed(format!("{} was not put back", self.place)).with_cause(error).with_hint(hint))
+    }
+
     fn let_go(mut self) -> Result<()> {
-        if let Err(error) = self.put_back() {
-            let name = self.local.file_name().unwrap_or_default();
-            let left = self.temporary.path().with_file_name(atomic::writer_name());
-            let left = match self.temporary.rename(&left) {
-                Ok(()) => left,
-                Err(_) => self.temporary.path().to_owned(),
-            };
-            let hint = format!("all of it is here still: aws s3 sync {} {}", left.join(name).display(), self.place);
+        if let Err(error) = self.put_back_or_leave() {
             // It stays, whatever its name.
             std::mem::forget(self.temporary);
-            return Err(Error::failed(format!("{} was not put back", self.place)).with_cause(error).with_hint(hint));
+            return Err(error);
         }
         let above = atomic::parent(self.temporary.path());
         drop(self.temporary);

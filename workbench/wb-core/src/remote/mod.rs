@@ -11,7 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
-pub use self::kept_folder::{bring, keep, let_go, put_back_after, shown};
+pub use self::kept_folder::{bring, keep, let_go, put_back_after, put_back_or_leave, shown};
 use crate::{Error, Result, atomic, fingerprint::Fingerprint, paths};
 
 /// The scheme of places in a bucket.

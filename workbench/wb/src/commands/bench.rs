@@ -19,7 +19,7 @@ use wb_sql::benchmarks::SqlBenchmark;
 
 use super::{End, data_get, judge_sql, search};
 use crate::{
-    args,
+    args, interrupt,
     output::{self, Bars},
 };
 
@@ -66,6 +66,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         Some(dataset) => vec![Some(dataset.clone()); benchmarks.len()],
         None => external::folders(&benchmarks, &arguments.external, &data_get::bring)?,
     };
+    interrupt::listen()?;
     let mut bars = Bars::new();
     let contestants = Contestants::open(wanted(arguments), &mut |p| bars.report(p))?;
     if let Some(line) = &contestants.line {

@@ -64,9 +64,8 @@ pub fn data(given: args::Given) -> Result<End> {
     experiment.data()?;
     prepare(&experiment, &arguments, &["data."])?;
     preflight::sections(&experiment, &["data."])?;
-    let mut bars = Bars::new();
-    let data = data::data(&experiment, &arguments.places.datasets, &mut |p| bars.report(p))?;
-    bars.finish();
+    interrupt::listen()?;
+    let data = output::with_bars(|progress| data::data(&experiment, &arguments.places.datasets, progress))?;
     data::describe(&data);
     Ok(End::Done)
 }

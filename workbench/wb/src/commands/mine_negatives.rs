@@ -12,7 +12,7 @@ use wb_pipeline::{
 
 use super::{End, experiment};
 use crate::{
-    args,
+    args, interrupt,
     output::{self, Bars},
 };
 
@@ -36,6 +36,7 @@ pub fn mine_negatives(arguments: &args::MineNegatives) -> Result<End> {
         output::line(line);
     }
     let places = &overridden.places;
+    interrupt::listen()?;
     let mut bars = Bars::new();
     let mut progress = |p| bars.report(p);
     let data = data::data(&experiment, &places.datasets, &mut progress)?;
