@@ -84,13 +84,18 @@ planned() {
   plan="$(tail -n 1 plan.txt)"
 }
 
+# same_vectors FOLDER: those of one process are in it.
+same_vectors() {
+  [ -e plain.npy ] || "$wb" encode --encoder ./encoder --in datasets/prepared/*/train.parquet --field positive --out plain.npy --device cpu
+  cmp "$1/documents.npy" plain.npy
+  cmp "$1/documents.ids.txt" plain.ids.txt
+}
+
 # merged ENGINE: what the plan came to is what one process makes.
 merged() {
-  [ -e plain.npy ] || "$wb" encode --encoder ./encoder --in datasets/prepared/*/train.parquet --field positive --out plain.npy --device cpu
   "$wb" shards status "$plan"
   "$wb" shards merge "$plan" --out "merged-$1"
-  cmp "merged-$1/documents.npy" plain.npy
-  cmp "merged-$1/documents.ids.txt" plain.ids.txt
+  same_vectors "merged-$1"
   echo "--- $1: the bytes of one process, after $SECONDS s"
 }
 
@@ -167,6 +172,33 @@ attempted() {
   done >> attempts.txt 2>&1
 }
 
+# downloaded PREFIX: what is below it in the bucket, in down/.
+downloaded() {
+  rm -rf "down/$1"
+  "$python" - "$1" <<'P'
+import boto3, os, sys
+s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+for page in s3.get_paginator("list_objects_v2").paginate(Bucket="code", Prefix=sys.argv[1] + "/"):
+    for one in page["Contents"]:
+        path = os.path.join("down", one["Key"])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        s3.download_file("code", one["Key"], path)
+P
+}
+
+# raced SECONDS: what $plan comes to by attempts of which half are killed, in merged-raced; $attempts and $doomed of them.
+raced() {
+  attempts=0 doomed=0
+  attempted "$plan" "$1"
+  rm -rf merged-raced
+  "$wb" shards merge "$plan" --out merged-raced > merged.txt
+}
+
+# same_bytes NAME: told once that is seen.
+same_bytes() {
+  echo "--- $1 of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+}
+
 on_prepare() {
   local place plan pass attempts doomed
   has_store prepare || return 0
@@ -213,7 +245,7 @@ Y
     rm -rf merged-pairs
     "$wb" shards merge "$plan" --out merged-pairs > merged.txt
     diff -r merged-pairs plain/pairs-*
-    echo "--- prepare: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+    same_bytes "prepare: the bytes"
   done
   written_once
 }
@@ -222,12 +254,10 @@ on_encode() {
   local place attempts doomed
   has_store encode || return 0
   for place in "$here/in-folder" s3://code/encoded; do
-    attempts=0 doomed=0
     planned "$place" > planned.txt
-    attempted "$plan"
-    rm -rf merged-encode
-    merged encode > merged.txt
-    echo "--- encode: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+    raced 0.7
+    same_vectors merged-raced
+    same_bytes "encode: the bytes"
   done
   written_once
 }
@@ -248,13 +278,10 @@ Y
   done
   "$wb" mine-negatives mined.yaml --datasets mined-sets > mined.txt 2>&1 || { cat mined.txt; exit 1; }
   for place in "$here/in-folder" s3://code/mined; do
-    attempts=0 doomed=0
     plan="$("$wb" shards plan mined.yaml --datasets mined-sets --stage mine --rows-per-shard 2048 --work "$place" | tail -n 1)"
-    attempted "$plan" 1
-    rm -rf merged-mine
-    "$wb" shards merge "$plan" --out merged-mine > merged.txt
-    diff -r merged-mine mined-sets/mined-*
-    echo "--- mine: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+    raced 1
+    diff -r merged-raced mined-sets/mined-*
+    same_bytes "mine: the bytes"
   done
   written_once
 }
@@ -312,21 +339,18 @@ Y
   sed 's/^name: made/name: said/; /^synth:/d' made.yaml > said.yaml
   "$wb" synth said.yaml --out plain-said > said.txt 2>&1 || { cat said.txt; exit 1; }
   for place in "$here/in-folder" s3://code/said; do
-    attempts=0 doomed=0
     plan="$("$wb" shards plan said.yaml --stage annotate --shards 3 --work "$place" | tail -n 1)"
-    WB_KEEP_SECONDS=0.2 attempted "$plan" 2
-    rm -rf merged-said
-    "$wb" shards merge "$plan" --out merged-said > merged.txt
+    WB_KEEP_SECONDS=0.2 raced 2
     for name in annotations.jsonl pairs.jsonl provenance.jsonl card.md; do
-      cmp "merged-said/$name" "plain-said/$name"
+      cmp "merged-raced/$name" "plain-said/$name"
     done
-    echo "--- annotate: the bytes of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+    same_bytes "annotate: the bytes"
   done
   # One process whose folder is in the bucket, killed in its midst, and gone on with by another machine.
   : > asked.txt
   XDG_CACHE_HOME="$here/machine-1" WB_KEEP_SECONDS=0.1 "$wb" synth made.yaml --out s3://code/away-made > away-1.txt 2>&1 &
   local away=$!
-  until [ "$(wc -l < asked.txt)" -gt 150 ]; do sleep 0.05; done
+  until [ "$(wc -l < asked.txt)" -gt 150 ] || ! kill -0 $away 2>/dev/null; do sleep 0.05; done
   kill -KILL $away 2>/dev/null || { echo "the synthesis was done before it was killed"; exit 1; }
   wait $away || true
   XDG_CACHE_HOME="$here/machine-2" "$wb" synth made.yaml --out s3://code/away-made > away-2.txt 2>&1 || { cat away-2.txt; exit 1; }
@@ -340,19 +364,6 @@ Y
   cat "$here"/in-folder/synth-*/shards/*.json | grep -o '"found": [1-9][0-9]*' | sort -u > found.txt || true
   [ -s found.txt ] || { echo "no attempt began with answers of one that was killed"; exit 1; }
   written_once
-}
-
-# downloaded PREFIX: what is below it in the bucket, in down/.
-downloaded() {
-  rm -rf "down/$1"
-  "$python" - "$1" <<'P'
-import boto3, os, sys
-s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
-for page in s3.get_paginator("list_objects_v2").paginate(Bucket="code", Prefix=sys.argv[1] + "/"):
-    for one in page.get("Contents", []):
-        os.makedirs(os.path.dirname("down/" + one["Key"]), exist_ok=True)
-        s3.download_file("code", one["Key"], "down/" + one["Key"])
-P
 }
 
 on_away() {
@@ -372,7 +383,7 @@ Y
   # Killed once a checkpoint of it is in the bucket, on a machine of which nothing stays.
   XDG_CACHE_HOME="$here/machine-1" WB_KEEP_SECONDS=0.1 "$wb" run away.yaml "${places[@]}" > away-1.txt 2>&1 &
   away=$!
-  until "$python" -c '
+  until ! kill -0 $away 2>/dev/null || "$python" -c '
 import boto3, os, sys
 s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
 found = s3.list_objects_v2(Bucket="code", Prefix="away/runs/").get("Contents", [])
@@ -416,20 +427,17 @@ sweep: { seed: [1, 2], train.epochs: [1, 4] }
 Y
   "$wb" run swept.yaml --runs plain-runs --reports plain-pages --datasets swept-pairs > swept.txt 2>&1 || { cat swept.txt; exit 1; }
   for place in "$here/in-folder" s3://code/swept; do
-    attempts=0 doomed=0
     plan="$("$wb" shards plan swept.yaml --stage sweep --work "$place" | tail -n 1)"
-    attempted "$plan" 1
-    rm -rf merged-runs
-    "$wb" shards merge "$plan" --out merged-runs > merged.txt
+    raced 1
     for run in plain-runs/*-swept-*; do
       id="$(basename "$run")"
       for name in encoder/model.safetensors encoder/tokenizer.json metrics.jsonl validation.jsonl verdict.json; do
-        cmp "$run/$name" "merged-runs/"*"${id#????-??-??}/$name"
+        cmp "$run/$name" "merged-raced/"*"${id#????-??-??}/$name"
       done
     done
-    echo "--- sweep: the weights of one process in $plan: $attempts attempts, $doomed of them killed unless they were quicker, after $SECONDS s"
+    same_bytes "sweep: the weights"
   done
-  "$wb" run swept.yaml --runs merged-runs --reports plain-pages --datasets swept-pairs 2>&1 | grep -c 'training: unchanged' | grep -x 4
+  "$wb" run swept.yaml --runs merged-raced --reports plain-pages --datasets swept-pairs 2>&1 | grep -c 'training: unchanged' | grep -x 4
   written_once
 }
 
@@ -528,14 +536,11 @@ Y
       "$wb" shards merge "$plan" --out "$out/merged" > merged.txt
     )
   done
+  downloaded objects/out-there
+  mv down/objects/out-there objects/out-there
   "$python" - <<'P'
 import boto3, os
 s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
-for page in s3.get_paginator("list_objects_v2").paginate(Bucket="code", Prefix="objects/out-there/"):
-    for one in page["Contents"]:
-        path = one["Key"]
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        s3.download_file("code", path, path)
 # The runs, as one who works on several machines gathers them.
 for folder, _, files in os.walk("objects/there/runs"):
     for name in files:

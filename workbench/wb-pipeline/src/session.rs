@@ -9,7 +9,7 @@ use std::{
 
 use wb_core::{Error, Result, remote, run_dir};
 
-use crate::{distributed, output};
+use crate::{distributed, output, progress};
 
 /// Seconds after which work is kept where other machines find it, unless `WB_KEEP_SECONDS` says otherwise: what the death of
 /// a machine costs at most.
@@ -100,9 +100,8 @@ pub fn may_pass(error: &anyhow::Error) -> bool {
 /// If `WB_KEEP_SECONDS` is no such time.
 pub fn keeps_every() -> Result<Duration> {
     let Ok(text) = std::env::var("WB_KEEP_SECONDS") else { return Ok(Duration::from_secs_f64(KEEP)) };
-    let seconds = text.parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
     let message = || format!("got {text}, expected a number of seconds from 0.01 to 86400");
-    Ok(Duration::from_secs_f64(seconds.ok_or_else(|| Error::value("WB_KEEP_SECONDS", message()))?))
+    progress::seconds(&text).ok_or_else(|| Error::value("WB_KEEP_SECONDS", message()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //!
 //! A crate that knows such a storage hands it to [`install`]; no other one has to know it.
 
+mod kept;
 mod kept_folder;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     sync::OnceLock,
 };
 
-pub use self::kept_folder::{bring, keep, let_go, put_back_after, put_back_or_leave, shown};
+pub use self::kept::{bring, keep, let_go, put_back_after, put_back_or_leave, shown};
 use crate::{Error, Result, atomic, fingerprint::Fingerprint, paths};
 
 /// The scheme of places in a bucket.

@@ -14,7 +14,7 @@ mod text;
 mod watch;
 
 pub use drawn::{Drawn, Steady};
-pub use interval::interval;
+pub use interval::{interval, seconds};
 pub use json::JsonLines;
 pub use text::width;
 pub use watch::StageWatch;

@@ -63,10 +63,7 @@ impl StageWatch {
     /// Ends the stage under way. Gives its line, if it took long enough for one.
     pub fn finish(&mut self, now: Duration) -> Option<String> {
         let stage = self.stage.take()?;
-        let line = (now - stage.since > WORTH_A_LINE).then(|| match self.json {
-            Some(lines) => lines.line(&stage, now, true),
-            None => ended(&stage, now),
-        });
+        let line = (now - stage.since > WORTH_A_LINE).then(|| self.line(&stage, now, true));
         if line.is_some() {
             self.said = now;
         }
@@ -80,10 +77,15 @@ impl StageWatch {
     pub fn line_if_due(&mut self, now: Duration) -> Option<String> {
         let stage = self.stage.as_ref().filter(|_| now.saturating_sub(self.said) >= self.every)?;
         self.said = now;
-        Some(match self.json {
-            Some(lines) => lines.line(stage, now, false),
-            None => running(stage, now),
-        })
+        Some(self.line(stage, now, false))
+    }
+
+    fn line(&self, stage: &StageProgress, now: Duration, over: bool) -> String {
+        match (self.json, over) {
+            (Some(lines), _) => lines.line(stage, now, over),
+            (None, true) => ended(stage, now),
+            (None, false) => running(stage, now),
+        }
     }
 
     /// The lines that a terminal of so many columns and rows shows.
