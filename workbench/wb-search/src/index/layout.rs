@@ -16,7 +16,7 @@ use crate::{
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x05";
+const MAGIC: Magic = *b"wbcode\x00\x06";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
@@ -96,6 +96,21 @@ impl Sections {
     /// The bytes of a word's postings, by halving.
     pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
         halved(self.n_words(), &word, |at| self.word(at))
+    }
+
+    /// Words that begin so, ascending, with the bytes of their postings.
+    pub(super) fn beginning<'a>(&'a self, prefix: &str) -> impl Iterator<Item = Result<(&'a str, &'a [u8])>> {
+        let (mut low, mut high) = (0, self.n_words());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.word(middle) {
+                Ok((word, _)) if word < prefix => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        let begins =
+            move |found: &Result<(&str, &[u8])>| found.as_ref().map_or(true, |(word, _)| word.starts_with(prefix));
+        (low..self.n_words()).map(|at| self.word(at)).take_while(begins)
     }
 }
 

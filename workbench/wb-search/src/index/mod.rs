@@ -6,6 +6,7 @@
 mod build;
 mod gathered;
 mod layout;
+mod variants;
 
 use std::path::{Path, PathBuf};
 

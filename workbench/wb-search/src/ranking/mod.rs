@@ -4,6 +4,7 @@ mod confidence;
 mod question;
 mod signals;
 mod weights;
+mod word_scores;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{SearchQuestion, weights::SignalWeights};
+use super::{SearchQuestion, weights::SignalWeights, word_scores::WordScores};
 use crate::{
     CodeIndex, FileRole, Result,
     context::ContextWeights,
-    index::{Counts, IndexedFile},
-    words::tokenizer,
+    index::{IndexedFile, UnitNames},
+    words::{root, tokenizer},
 };
 
 /// Parts of a score, each 0 to about 1.
@@ -78,28 +78,13 @@ pub(super) fn candidates(
     most: usize,
 ) -> Result<Vec<(usize, Signals)>> {
     let (files, units) = (index.files(), index.units());
-    let mut scores = vec![0.0_f32; units.len()];
-    let mut paths = vec![[0.0_f32; 2]; files.len()];
+    let mut said = WordScores::new(index, weights);
     let mut rarities: Vec<(&str, f32)> = Vec::new();
     for (word, count) in question.words() {
-        let on_unit = |rarity: f32, unit: u32, counts: Counts| {
-            let length = 1.0 - weights.b + weights.b * units[unit as usize].words as f32 / index.mean_words();
-            let often = f32::from(counts.text) / length
-                + weights.names * f32::from(counts.names)
-                + weights.head * f32::from(counts.head);
-            scores[unit as usize] += count * rarity * often * (weights.k1 + 1.0) / (often + weights.k1);
-        };
-        let mut in_paths: Vec<(u32, bool)> = Vec::new();
-        let visited = index.each_posting(word, on_unit, |file, in_name| in_paths.push((file, in_name)))?;
-        let Some(rarity) = visited else { continue };
-        rarities.push((word, rarity));
-        for (file, in_name) in in_paths {
-            let [path, stem] = &mut paths[file as usize];
-            *path += rarity;
-            *stem += if in_name { rarity } else { 0.0 };
-        }
+        rarities.extend(said.add(word, *count)?.map(|rarity| (word.as_str(), rarity)));
     }
-    let all: f32 = rarities.iter().map(|(_, rarity)| rarity).sum();
+    let WordScores { units: mut scores, mut paths, .. } = said;
+    let asked = AskedWords::new(&rarities, weights.variants);
     let mut meaning = meanings(index, question);
     for (file, at) in files.iter().zip(0..) {
         if !question.allows(&file.path, file.role, &file.language) {
@@ -115,7 +100,7 @@ pub(super) fn candidates(
     }
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let (coherence, theme) = (best_of_files::<3>(index, &scores), best_of_files::<5>(index, &meaning));
-    let share = |of: f32| if all > 0.0 { of / all } else { 0.0 };
+    let share = |of: f32| if asked.all > 0.0 { of / asked.all } else { 0.0 };
     let asked_roles = FileRole::ALL.map(|role| question.asks_for(role));
     let of_file = |(at, file): (usize, &IndexedFile)| Signals {
         path: share(paths[at][0]),
@@ -141,12 +126,21 @@ pub(super) fn candidates(
         scored.truncate(most);
     }
     let mut found: Vec<(usize, Signals)> = scored.into_iter().map(|(_, unit)| (unit, first_look(unit))).collect();
+    let test = if asked_roles[FileRole::Test as usize] { 1.0 } else { weights.role(FileRole::Test) };
     let mut tokens = tokenizer();
     for (unit, signals) in &mut found {
-        let names = index.names(*unit).own.into_iter();
-        signals.definition = names.map(|name| spelled(&tokens.words(name), &rarities, all)).fold(0.0, f32::max);
+        let names = index.names(*unit);
+        if files[units[*unit].file as usize].role == FileRole::Source && is_test(&names) {
+            signals.role = test;
+        }
+        signals.definition = names.own.iter().map(|name| asked.spelled_by(&tokens.words(name))).fold(0.0, f32::max);
     }
     Ok(found)
+}
+
+/// True for a test that stands among what it tests, by its name.
+fn is_test(UnitNames { own, scope, .. }: &UnitNames<'_>) -> bool {
+    own.iter().chain(scope).any(|name| name.starts_with("test_"))
 }
 
 /// Each unit's [`Signals::meaning`]: zeros where the question or the index has no vectors.
@@ -161,11 +155,42 @@ fn meanings(index: &CodeIndex, question: &SearchQuestion) -> Vec<f32> {
     similarities
 }
 
-/// Share of the question that a name spells, times the share of the name that the question spells.
-fn spelled(name: &[String], question: &[(&str, f32)], all: f32) -> f32 {
-    let of_question: f32 = question.iter().filter(|(word, _)| name.iter().any(|own| own == word)).map(|(_, r)| r).sum();
-    let of_name = name.iter().filter(|own| question.iter().any(|(word, _)| word == own)).count();
-    of_question / all * of_name as f32 / name.len().max(1) as f32
+/// A question's words, to be compared with names.
+struct AskedWords<'a> {
+    words: Vec<AskedWord<'a>>,
+    /// The sum of their rarities.
+    all: f32,
+    /// Share for which another word of the same root counts.
+    variants: f32,
+}
+
+struct AskedWord<'a> {
+    word: &'a str,
+    root: &'a str,
+    rarity: f32,
+}
+
+impl<'a> AskedWords<'a> {
+    fn new(rarities: &[(&'a str, f32)], variants: f32) -> Self {
+        let words = rarities.iter().map(|(word, rarity)| AskedWord { word, root: root(word), rarity: *rarity });
+        Self { words: words.collect(), all: rarities.iter().map(|(_, rarity)| rarity).sum(), variants }
+    }
+
+    /// Share of the question that a name spells, times the share of the name that the question spells.
+    fn spelled_by(&self, name: &[String]) -> f32 {
+        let like = |own: &str, asked: &AskedWord<'_>| match own == asked.word {
+            true => 1.0,
+            // A word begins with its root.
+            false if own.starts_with(asked.root) && root(own) == asked.root => self.variants,
+            false => 0.0,
+        };
+        let most = |shares: &mut dyn Iterator<Item = f32>| shares.fold(0.0, f32::max);
+        let of_word = |asked: &AskedWord<'_>| asked.rarity * most(&mut name.iter().map(|own| like(own, asked)));
+        let of_own = |own: &String| most(&mut self.words.iter().map(|asked| like(own, asked)));
+        let of_question: f32 = self.words.iter().map(of_word).sum();
+        let of_name: f32 = name.iter().map(of_own).sum();
+        of_question / self.all * of_name / name.len().max(1) as f32
+    }
 }
 
 /// Sums of the N best units of each file, as a share of the file that has most.

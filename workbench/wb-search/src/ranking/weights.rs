@@ -83,6 +83,8 @@ pub struct SignalWeights {
     pub names: f32,
     /// Occurrences in comments above and in the defining line count so many times.
     pub head: f32,
+    /// Share for which other forms of a word count: those of its root, and short ones.
+    pub variants: f32,
     /// Weight of the question's share that the path has.
     pub path: f32,
     /// Weight of the question's share that the file's own name has.
@@ -136,6 +138,7 @@ impl SignalWeights {
             b: 0.75,
             names: 0.0,
             head: 0.0,
+            variants: 0.0,
             path: 0.0,
             stem: 0.0,
             defines: 0.0,

@@ -16,9 +16,9 @@ use wb_core::{
 
 use super::{
     LoadedSet, SearchSet, SetQuestion,
-    values::{RankedLines, values},
+    values::{RankedLines, covers, values},
 };
-use crate::{CodeIndex, Error, RankingWeights, Result};
+use crate::{CodeIndex, Error, RankingWeights, Result, index::UnitNames};
 
 /// Answers that are looked at.
 pub(super) const DEPTH: usize = 60;
@@ -172,12 +172,18 @@ impl QuestionValues {
     /// Values of the answers to a question, by its position in the set.
     pub(super) fn of(set: &LoadedSet, at: usize, found: &[RankedLines], lengths: &LineLengths<'_>) -> Result<Self> {
         let question = &set.questions[at];
+        let is_named = |found: &RankedLines| match &question.symbol {
+            Some(name) => {
+                question.targets.iter().any(|target| target.path == found.path) && lengths.index.has_name(found, name)
+            }
+            None => question.targets.iter().any(|target| covers(set.set, found, target)),
+        };
         Ok(Self {
             at,
             id: question.id.clone(),
             category: question.category.clone(),
             repository: set.repositories[question.repository].name.clone(),
-            values: values(set.set, question, found, &lengths.sizes(found)?),
+            values: values(set.set, question, found, &lengths.sizes(found)?, &is_named),
         })
     }
 }
@@ -207,6 +213,22 @@ fn mean_of_languages(set: &LoadedSet, values: impl Iterator<Item = (usize, f64)>
     }
     let languages: Vec<f64> = by_language.values().map(|values| mean(values)).collect();
     mean(&languages)
+}
+
+impl CodeIndex {
+    /// True where lines have a part of what a name is defined as.
+    fn has_name(&self, found: &RankedLines, name: &str) -> bool {
+        let file = self.files().binary_search_by(|file| file.path.as_str().cmp(&found.path));
+        let Ok([first, end]) = file.map(|file| self.files()[file].units) else { return false };
+        let [from, to] = found.lines;
+        (first as usize..end as usize).any(|unit| {
+            let lines = self.units()[unit].lines;
+            let UnitNames { own, scope, .. } = self.names(unit);
+            // Lines further down in a long function are a part of it.
+            let is_called = own.contains(&name) || own.is_empty() && scope.last() == Some(&name);
+            lines[0] <= to && lines[1] >= from && is_called
+        })
+    }
 }
 
 /// Characters of a text's lines, their ends counted.

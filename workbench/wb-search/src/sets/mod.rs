@@ -189,6 +189,8 @@ pub struct SetQuestion {
     pub targets: Vec<Target>,
     /// Number of targets, from the first, that are the answer; the others are good too.
     pub primary: usize,
+    /// Name that the answer defines, where the set says it.
+    pub symbol: Option<String>,
     /// Units that the structure of the repository has for it, which come first.
     pub first: Vec<usize>,
 }
@@ -197,7 +199,8 @@ impl SetQuestion {
     /// A question to a repository, by its position; all targets are the answer.
     fn new(id: String, text: String, repository: usize, category: String, targets: Vec<Target>) -> Self {
         let (primary, context) = (targets.len(), SearchContext::default());
-        Self { id, text, context, asked: None, repository, category, targets, primary, first: Vec::new() }
+        let (asked, symbol, first) = (None, None, Vec::new());
+        Self { id, text, context, asked, repository, category, targets, primary, symbol, first }
     }
 }
 

@@ -23,11 +23,12 @@ struct Dial {
     most: f32,
 }
 
-const DIALS: [Dial; 17] = [
+const DIALS: [Dial; 18] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
     dial("head", |w| &mut w.head, 0.5, 5.0),
+    dial("variants", |w| &mut w.variants, 0.1, 1.0),
     dial("path", |w| &mut w.path, 0.1, 2.0),
     dial("stem", |w| &mut w.stem, 0.1, 2.0),
     dial("defines", |w| &mut w.defines, 0.1, 3.0),
@@ -52,7 +53,7 @@ pub fn main_metrics(set: SearchSet) -> &'static [&'static str] {
     match set {
         SearchSet::Semble => &["ndcg@10", "p@1"],
         SearchSet::SweQa => &["file_p@1", "file@1000", "line@2000"],
-        SearchSet::Cqs => &["r@5", "chunk@2000", "chunk@8000"],
+        SearchSet::Cqs => &["r@5", "named@2000", "named@8000"],
         SearchSet::Intents => &["p@1", "ndcg@10", "r@10"],
         SearchSet::Own => &["docstring_mrr", "symbol_mrr", "commit_mrr"],
         SearchSet::NoAnswer => &["file_hit@1", "file_hit@5", "file_hit@10"],

@@ -84,10 +84,15 @@ const TYPES: [&str; 20] = [
 
 /// Items by their first lines; each reaches to the line before the next that is not further in.
 pub(super) fn definitions(lines: &[&str]) -> Vec<CodeItem> {
+    by_first_lines(lines, definition)
+}
+
+/// Items whose first lines `define` knows, from the comments above them to the line before the next that is not further in.
+pub(super) fn by_first_lines(lines: &[&str], define: fn(&str) -> Option<(ChunkKind, String)>) -> Vec<CodeItem> {
     let mut heads: Vec<(usize, usize, ChunkKind, String)> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let text = line.trim_start();
-        if let Some((kind, name)) = definition(text) {
+        if let Some((kind, name)) = define(text) {
             heads.push((at, line.len() - text.len(), kind, name));
         }
     }

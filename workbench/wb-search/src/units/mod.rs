@@ -5,6 +5,8 @@
 
 pub(crate) mod cells;
 mod definitions;
+mod fences;
+mod statements;
 mod windows;
 
 use wb_code::{CodeItem, Language, items};
@@ -56,7 +58,8 @@ pub fn cut(text: &str, language: &str) -> Vec<CodeUnit> {
     let parsed = Language::named(language).and_then(|language| items(text, language));
     let mut found = match (parsed, language) {
         (Some(items), _) => items,
-        (None, "text") => definitions::headings(&lines),
+        (None, "text") => [definitions::headings(&lines), fences::fenced(&lines)].concat(),
+        (None, "sql") => statements::statements(&lines),
         (None, _) => definitions::definitions(&lines),
     };
     if language != "text" {

@@ -38,6 +38,70 @@ fn words_and_names_find_their_functions() {
 }
 
 #[test]
+fn other_forms_of_a_word_find_what_the_word_would() {
+    let folder = project(&[
+        ("src/resolver.rs", "fn lookup(host: &str) -> Address {\n    cache(host)\n}\n"),
+        ("src/auth.rs", "fn check_auth(token: &str) -> bool {\n    token.len() > 3\n}\n"),
+        ("src/other.rs", "fn unrelated(host: &str) -> u32 {\n    7\n}\n"),
+    ]);
+    let index = indexed(folder.path());
+    for (question, expected) in [
+        ("host resolution", ["src/resolver.rs:1", "src/other.rs:1"].as_slice()),
+        ("authentication", &["src/auth.rs:1"]),
+        ("checking", &["src/auth.rs:1"]),
+        ("authority", &["src/auth.rs:1"]),
+        ("author", &["src/auth.rs:1"]),
+        ("resort", &[]),
+    ] {
+        assert_eq!(found(&index, &SearchQuestion::new(question)), expected, "{question}");
+    }
+    let mut plain = RankingWeights::shipped().unwrap();
+    plain.words.prose.variants = 0.0;
+    assert_eq!(index.search(&SearchQuestion::new("authentication"), &plain, 10).unwrap(), []);
+}
+
+#[test]
+fn statements_of_sql_and_code_in_documents_are_found_by_their_names() {
+    let filler = "  note text not null,\n".repeat(20);
+    let folder = project(&[
+        (
+            "schema.sql",
+            &format!(
+                "CREATE TABLE animals (\n{filler}  id int\n);\n\n-- What they eat.\nCREATE TABLE IF NOT EXISTS meals (\n{filler}  id int\n);\n"
+            ),
+        ),
+        ("PLAN.md", "# Plan\n\nWords.\n\n```rust\nstruct FeedingTime;\n```\n"),
+    ]);
+    let index = indexed(folder.path());
+    let names = |question: &str| -> Vec<String> {
+        index.search(&SearchQuestion::new(question), &RankingWeights::shipped().unwrap(), 1).unwrap().remove(0).names
+    };
+    assert_eq!(names("animals table"), ["animals"]);
+    assert_eq!(names("what they eat"), ["meals"]);
+    assert_eq!(names("FeedingTime"), ["Plan", "FeedingTime"]);
+}
+
+#[test]
+fn a_test_beside_what_it_tests_counts_as_a_test() {
+    let long = "    zebra.len();\n".repeat(40);
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn test_stripes() {\n        zebra(1);\n    }\n}\n";
+    let folder = project(&[
+        ("src/lib.rs", &format!("fn stripes_of(zebra: &str) {{\n{long}}}\n\n{tests}")),
+        ("app.py", "def test_stripes():\n    zebra(1)\n"),
+    ]);
+    let index = indexed(folder.path());
+    let weights = RankingWeights::shipped().unwrap();
+    let roles = |question: &str| {
+        let mut found = index.search(&SearchQuestion::new(question), &weights, 10).unwrap();
+        found.sort_by_key(|found| (found.path.clone(), found.lines));
+        found.iter().map(|found| found.signals.role).collect::<Vec<_>>()
+    };
+    let test = weights.words.prose.roles.test;
+    assert_eq!(roles("zebra stripes"), [test, 1.0, test]);
+    assert_eq!(roles("tests of zebra stripes"), [1.0, 1.0, 1.0]);
+}
+
+#[test]
 fn an_answer_says_what_is_stale_and_why_it_is_empty() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
     let index = indexed(folder.path());

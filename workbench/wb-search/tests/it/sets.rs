@@ -125,6 +125,36 @@ fn budgets_count_four_characters_a_token() {
 }
 
 #[test]
+fn cqs_counts_the_gold_s_name_and_not_its_lines() {
+    let filler = "    let value = compute(value);\n".repeat(80);
+    let gold = |name: &str, line: u32| {
+        format!(
+            r#"{{"query": "zebra stripes", "category": "c", "gold_chunk": {{"origin": "a.rs", "name": "{name}", "line_start": {line}, "line_end": {line}}}}}"#
+        )
+    };
+    let questions = [gold("zebra_stripes", 900), gold("zebra", 1), gold("other", 1), gold("zebra_stripes", 1)];
+    let folder = project(&[
+        ("v3_made.json", &format!(r#"{{"queries": [{}]}}"#, questions.join(", "))),
+        ("corpus/a.rs", &format!("fn zebra_stripes() {{\n{filler}}}\n\nfn other() {{\n{filler}}}\n")),
+        ("corpus/b.rs", "fn zebra() {}\n"),
+    ]);
+    let found = measured(SearchSet::Cqs, folder.path());
+    let values = |metric: &str| -> Vec<f64> { found.questions.iter().map(|one| one.values[metric]).collect() };
+    // Lines of another day, a name of another file, another name, and both.
+    assert_eq!(values("r@1"), [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(values("lines_r@1"), [0.0, 1.0, 1.0, 1.0]);
+    assert_eq!(values("named@1000"), [1.0, 0.0, 0.0, 1.0]);
+    // A run file has lines and no names: they are those of the units there.
+    let run = folder.path().join("run.trec");
+    let further_down = "a.rs:40-41";
+    let lines: Vec<String> = (0..4).map(|at| format!("v3_made:{at} Q0 {further_down} 1 1.0 x")).collect();
+    std::fs::write(&run, lines.join("\n")).unwrap();
+    let set = SearchSet::Cqs.load(folder.path()).unwrap();
+    let other = set.other(&run, &indexes(&set)).unwrap();
+    assert_eq!(other.questions.iter().map(|one| one.values["r@5"]).collect::<Vec<_>>(), [1.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
 fn swe_qa_asks_for_files_and_lines_of_repositories_that_are_there() {
     let folder = project(&[
         (

@@ -1,5 +1,8 @@
 //! Words of code and questions: identifiers in their parts and whole, endings taken off, as BM25 has them.
 
+mod variants;
+
+pub(crate) use variants::{root, roots, short_forms};
 use wb_retrieval::code_tokens::{CodeTokenizer, CodeTokensConfig, Stemming};
 
 /// A tokenizer with the rules of this crate.

@@ -1,0 +1,33 @@
+//! Words of an index that say what a word says in other forms.
+
+use super::CodeIndex;
+use crate::{
+    Result,
+    words::{root, roots, short_forms},
+};
+
+/// Letters of the shortest root that counts.
+const SHORTEST: usize = 3;
+
+impl CodeIndex {
+    /// Other words that stand here and are of the word's root (`resolver` for `resolution`), short for it (`auth` for
+    /// `authentication`), or what it is short for; each once. Of words that are not English letters, none.
+    pub(crate) fn variants<'a>(&'a self, word: &str) -> Result<Vec<&'a str>> {
+        let mut found: Vec<&str> = Vec::new();
+        if !word.is_ascii() {
+            return Ok(found);
+        }
+        for of in roots(word).into_iter().filter(|root| root.len() >= SHORTEST) {
+            // A word begins with its root.
+            for entry in self.sections.beginning(of) {
+                let (other, _) = entry?;
+                if other != word && other.is_ascii() && root(other) == of && !found.contains(&other) {
+                    found.push(other);
+                }
+            }
+            let unknown: Vec<&str> = short_forms(of).filter(|short| *short != word && !found.contains(short)).collect();
+            found.extend(unknown);
+        }
+        Ok(found)
+    }
+}

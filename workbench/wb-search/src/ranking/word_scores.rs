@@ -1,0 +1,75 @@
+//! Sums of a question's words over units and over paths.
+
+use rustc_hash::FxHashMap;
+
+use super::SignalWeights;
+use crate::{CodeIndex, Result, index::Counts};
+
+/// Sums over the words of a question.
+pub(super) struct WordScores<'a> {
+    index: &'a CodeIndex,
+    weights: &'a SignalWeights,
+    /// BM25 of each unit, over text, names and heads.
+    pub units: Vec<f32>,
+    /// Rarities of the words that stand in each file's path, and of those in its own name.
+    pub paths: Vec<[f32; 2]>,
+}
+
+impl<'a> WordScores<'a> {
+    /// Sums before the first word.
+    pub fn new(index: &'a CodeIndex, weights: &'a SignalWeights) -> Self {
+        let (units, paths) = (vec![0.0; index.units().len()], vec![[0.0; 2]; index.files().len()]);
+        Self { index, weights, units, paths }
+    }
+
+    /// Adds a word that stands in the question so often, and for a share of it what says the same in other forms. Its rarity;
+    /// none where none of that stands anywhere.
+    pub fn add(&mut self, word: &str, count: f32) -> Result<Option<f32>> {
+        // The share of the word that each file has in its path, and in its own name.
+        let mut in_paths: FxHashMap<u32, [f32; 2]> = FxHashMap::default();
+        let mut rarity = self.add_form(word, count, f32::INFINITY, 1.0, &mut in_paths)?;
+        let share = self.weights.variants;
+        if share > 0.0 {
+            let most = rarity.unwrap_or(f32::INFINITY);
+            let mut of_variants: Option<f32> = None;
+            for variant in self.index.variants(word)? {
+                let found = self.add_form(variant, share * count, most, share, &mut in_paths)?;
+                of_variants = [found, of_variants].into_iter().flatten().reduce(f32::min);
+            }
+            rarity = rarity.or(of_variants);
+        }
+        let Some(of_word) = rarity else { return Ok(None) };
+        for (file, shares) in in_paths {
+            let sums = &mut self.paths[file as usize];
+            sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share * of_word);
+        }
+        Ok(rarity)
+    }
+
+    /// Adds one form of a word; `most` is the most that its rarity counts, `share` what it counts in a path. Its rarity,
+    /// where it stands anywhere.
+    fn add_form(
+        &mut self,
+        word: &str,
+        count: f32,
+        most: f32,
+        share: f32,
+        in_paths: &mut FxHashMap<u32, [f32; 2]>,
+    ) -> Result<Option<f32>> {
+        let Self { index, weights, units: scores, .. } = self;
+        let units = index.units();
+        let on_unit = |rarity: f32, unit: u32, counts: Counts| {
+            let length = 1.0 - weights.b + weights.b * units[unit as usize].words as f32 / index.mean_words();
+            let often = f32::from(counts.text) / length
+                + weights.names * f32::from(counts.names)
+                + weights.head * f32::from(counts.head);
+            scores[unit as usize] += count * rarity.min(most) * often * (weights.k1 + 1.0) / (often + weights.k1);
+        };
+        let on_file = |file: u32, in_name: bool| {
+            let [path, name] = in_paths.entry(file).or_default();
+            *path = path.max(share);
+            *name = if in_name { name.max(share) } else { *name };
+        };
+        index.each_posting(word, on_unit, on_file)
+    }
+}
