@@ -30,4 +30,18 @@ impl CodeIndex {
         }
         Ok(found)
     }
+
+    /// Names that stand here and are made of two words, whatever the form of the second: `typedetector` for `type` and
+    /// `detection`.
+    pub(crate) fn compounds<'a>(&'a self, first: &str, second: &str) -> Result<Vec<&'a str>> {
+        let of = root(second);
+        let mut found = Vec::new();
+        for entry in self.sections.beginning(&format!("{first}{of}")) {
+            let (name, _) = entry?;
+            if root(&name[first.len()..]) == of {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
 }

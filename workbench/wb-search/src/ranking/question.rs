@@ -27,6 +27,8 @@ pub struct SearchQuestion {
     intent: Intent,
     /// Words with their counts, in the order in which they first stand there.
     words: Vec<(String, f32)>,
+    /// Words next to each other, of which names may be made.
+    neighbors: Vec<[String; 2]>,
     /// The question's vector, of length 1, or with late interaction its tokens' one after the other; empty where no encoder
     /// is asked.
     pub vector: Vec<f32>,
@@ -63,6 +65,7 @@ impl SearchQuestion {
             text: text.to_owned(),
             intent,
             words,
+            neighbors: neighbors(text),
             vector: Vec::new(),
             below: String::new(),
             roles: Vec::new(),
@@ -94,6 +97,11 @@ impl SearchQuestion {
         &self.words
     }
 
+    /// Words that stand next to each other, of which names may be made, as they are written but in lower case.
+    pub(crate) fn neighbors(&self) -> &[[String; 2]] {
+        &self.neighbors
+    }
+
     /// True where the question is about files of a role, by its words: those are not held to be worth less.
     pub(crate) fn asks_for(&self, role: FileRole) -> bool {
         let words: &[&str] = match role {
@@ -114,6 +122,17 @@ impl SearchQuestion {
             && (self.roles.is_empty() || self.roles.contains(&role))
             && (self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == language))
     }
+}
+
+/// Words next to each other, in lower case, where both say something; each pair once.
+fn neighbors(text: &str) -> Vec<[String; 2]> {
+    let lower = text.to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let pairs = words.windows(2).filter(|pair| !pair.iter().any(|word| says_nothing(word)));
+    let mut found: Vec<[String; 2]> = pairs.map(|pair| [pair[0].to_owned(), pair[1].to_owned()]).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// The kind of a question: a name, where it is one word that a text would not have, or is written with a path.
@@ -141,6 +160,14 @@ mod tests {
         ] {
             assert_eq!(intent(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn words_that_say_something_are_neighbors() {
+        let question = SearchQuestion::new("How is the Content-Type detected? content type of form_data");
+        let pairs: Vec<String> = question.neighbors().iter().map(|pair| pair.join(" ")).collect();
+        assert_eq!(pairs, ["content type", "detected content", "form data", "type detected"]);
+        assert!(SearchQuestion::new("parser").neighbors().is_empty());
     }
 
     #[test]

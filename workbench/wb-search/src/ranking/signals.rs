@@ -83,6 +83,7 @@ pub(super) fn candidates(
     for (word, count) in question.words() {
         rarities.extend(said.add(word, *count)?.map(|rarity| (word.as_str(), rarity)));
     }
+    question.neighbors().iter().try_for_each(|pair| said.add_compounds(pair))?;
     let WordScores { units: mut scores, mut paths, .. } = said;
     let asked = AskedWords::new(&rarities, weights.variants);
     let mut meaning = meanings(index, question);

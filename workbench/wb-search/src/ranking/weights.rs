@@ -85,6 +85,8 @@ pub struct SignalWeights {
     pub head: f32,
     /// Share for which other forms of a word count: those of its root, and short ones.
     pub variants: f32,
+    /// Share for which names count that two neighboring words of the question would make (`typeDetector` of `type detection`).
+    pub compounds: f32,
     /// Weight of the question's share that the path has.
     pub path: f32,
     /// Weight of the question's share that the file's own name has.
@@ -139,6 +141,7 @@ impl SignalWeights {
             names: 0.0,
             head: 0.0,
             variants: 0.0,
+            compounds: 0.0,
             path: 0.0,
             stem: 0.0,
             defines: 0.0,

@@ -25,15 +25,14 @@ impl<'a> WordScores<'a> {
     /// Adds a word that stands in the question so often, and for a share of it what says the same in other forms. Its rarity;
     /// none where none of that stands anywhere.
     pub fn add(&mut self, word: &str, count: f32) -> Result<Option<f32>> {
-        // The share of the word that each file has in its path, and in its own name.
-        let mut in_paths: FxHashMap<u32, [f32; 2]> = FxHashMap::default();
-        let mut rarity = self.add_form(word, count, f32::INFINITY, 1.0, &mut in_paths)?;
+        let mut in_paths = FxHashMap::default();
+        let mut rarity = self.add_form(word, count, f32::INFINITY, noted(&mut in_paths, 1.0))?;
         let share = self.weights.variants;
         if share > 0.0 {
             let most = rarity.unwrap_or(f32::INFINITY);
             let mut of_variants: Option<f32> = None;
             for variant in self.index.variants(word)? {
-                let found = self.add_form(variant, share * count, most, share, &mut in_paths)?;
+                let found = self.add_form(variant, share * count, most, noted(&mut in_paths, share))?;
                 of_variants = [found, of_variants].into_iter().flatten().reduce(f32::min);
             }
             rarity = rarity.or(of_variants);
@@ -46,16 +45,20 @@ impl<'a> WordScores<'a> {
         Ok(rarity)
     }
 
-    /// Adds one form of a word; `most` is the most that its rarity counts, `share` what it counts in a path. Its rarity,
-    /// where it stands anywhere.
-    fn add_form(
-        &mut self,
-        word: &str,
-        count: f32,
-        most: f32,
-        share: f32,
-        in_paths: &mut FxHashMap<u32, [f32; 2]>,
-    ) -> Result<Option<f32>> {
+    /// Adds names that two words would make, for a share.
+    pub fn add_compounds(&mut self, [first, second]: &[String; 2]) -> Result<()> {
+        let share = self.weights.compounds;
+        if share > 0.0 {
+            for name in self.index.compounds(first, second)? {
+                self.add_form(name, share, f32::INFINITY, |_, _| {})?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds one form of a word to the units, `most` being the most that its rarity counts. Its rarity, where it stands
+    /// anywhere.
+    fn add_form(&mut self, word: &str, count: f32, most: f32, on_file: impl FnMut(u32, bool)) -> Result<Option<f32>> {
         let Self { index, weights, units: scores, .. } = self;
         let units = index.units();
         let on_unit = |rarity: f32, unit: u32, counts: Counts| {
@@ -65,11 +68,15 @@ impl<'a> WordScores<'a> {
                 + weights.head * f32::from(counts.head);
             scores[unit as usize] += count * rarity.min(most) * often * (weights.k1 + 1.0) / (often + weights.k1);
         };
-        let on_file = |file: u32, in_name: bool| {
-            let [path, name] = in_paths.entry(file).or_default();
-            *path = path.max(share);
-            *name = if in_name { name.max(share) } else { *name };
-        };
         index.each_posting(word, on_unit, on_file)
+    }
+}
+
+/// Notes the greatest share of a word that stands in each file's path, and in its own name.
+fn noted(in_paths: &mut FxHashMap<u32, [f32; 2]>, share: f32) -> impl FnMut(u32, bool) {
+    move |file, in_name| {
+        let [path, name] = in_paths.entry(file).or_default();
+        *path = path.max(share);
+        *name = if in_name { name.max(share) } else { *name };
     }
 }

@@ -23,12 +23,13 @@ struct Dial {
     most: f32,
 }
 
-const DIALS: [Dial; 18] = [
+const DIALS: [Dial; 19] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
     dial("head", |w| &mut w.head, 0.5, 5.0),
     dial("variants", |w| &mut w.variants, 0.1, 1.0),
+    dial("compounds", |w| &mut w.compounds, 0.2, 2.0),
     dial("path", |w| &mut w.path, 0.1, 2.0),
     dial("stem", |w| &mut w.stem, 0.1, 2.0),
     dial("defines", |w| &mut w.defines, 0.1, 3.0),

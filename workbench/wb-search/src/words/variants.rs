@@ -30,8 +30,8 @@ pub(crate) fn root(word: &str) -> &str {
     let short = ENDINGS.iter().find_map(|ending| without(ending)).unwrap_or(word);
     let short = short.strip_suffix('e').filter(|short| short.len() >= LEAST).unwrap_or(short);
     match short.as_bytes() {
-        // `logger`, `controller`; `resolve`.
-        [.., a, b] if a == b && short.len() >= LEAST => &short[..short.len() - 1],
+        // `logger`, `controller`; `resolve`. A letter of one byte, so that none is cut.
+        [.., a, b] if a == b && b.is_ascii() && short.len() >= LEAST => &short[..short.len() - 1],
         [.., b'l', b'v'] => &short[..short.len() - 1],
         _ => short,
     }
@@ -75,6 +75,11 @@ mod tests {
             assert_eq!(of(words), [expected], "{words}");
         }
         assert_eq!(of("user use position post"), ["user", "use", "posit", "post"]);
+        // The last two bytes of the first are equal, and no letters.
+        assert_eq!(
+            ["a\u{20000}\u{80000}", "größe", "配置", "ß"].map(root),
+            ["a\u{20000}\u{80000}", "größ", "配置", "ß"]
+        );
     }
 
     #[test]

@@ -61,6 +61,34 @@ fn other_forms_of_a_word_find_what_the_word_would() {
 }
 
 #[test]
+fn words_of_any_letters_are_asked_for() {
+    let rare = "a\u{20000}";
+    let folder =
+        project(&[("a.py", &format!("def größe_{rare}():\n    return '配置 {rare} \u{80000}'\n")), ("b.py", SERVER)]);
+    let index = indexed(folder.path());
+    for question in
+        [rare.to_owned(), format!("größe {rare}"), "配置".into(), format!("{rare} 配置"), "die größe".into()]
+    {
+        assert_eq!(found(&index, &SearchQuestion::new(&question)), ["a.py:1"], "{question}");
+    }
+}
+
+#[test]
+fn neighboring_words_find_the_names_that_they_make() {
+    let long = "    let value = type_of(value, detector);\n".repeat(3);
+    let folder = project(&[
+        ("a.rs", &format!("fn a(value: u32) {{\n{long}    type_of(detector)\n}}\n")),
+        ("b.rs", "fn b() -> u32 {\n    TypeDetector::default().run(7)\n}\n"),
+    ]);
+    let index = indexed(folder.path());
+    let question = SearchQuestion::new("type detection");
+    assert_eq!(found(&index, &question), ["b.rs:1", "a.rs:1"]);
+    let mut plain = RankingWeights::shipped().unwrap();
+    plain.words.prose.compounds = 0.0;
+    assert_eq!(index.search(&question, &plain, 1).unwrap()[0].path, "a.rs");
+}
+
+#[test]
 fn statements_of_sql_and_code_in_documents_are_found_by_their_names() {
     let filler = "  note text not null,\n".repeat(20);
     let folder = project(&[
