@@ -25,8 +25,11 @@ impl CodeIndex {
                     found.push(other);
                 }
             }
-            let unknown: Vec<&str> = short_forms(of).filter(|short| *short != word && !found.contains(short)).collect();
-            found.extend(unknown);
+            for short in short_forms(of) {
+                if short != word && !found.contains(&short) {
+                    found.push(short);
+                }
+            }
         }
         Ok(found)
     }
@@ -43,5 +46,24 @@ impl CodeIndex {
             }
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use crate::{FolderFiles, build};
+
+    #[test]
+    fn each_variant_is_there_once() {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("a.md"), "resolver resolve typeDetector typeDetect args\n").unwrap();
+        let (index, _) = build(FolderFiles::of(folder.path()).unwrap(), &mut |_| {}).unwrap();
+        assert_eq!(index.variants("resolution").unwrap(), ["resolv", "resolver"]);
+        // `arg` and `args` are one word to the index.
+        assert_eq!(index.variants("argument").unwrap(), ["arg"]);
+        assert_eq!(index.compounds("type", "detection").unwrap(), ["typedetect", "typedetector"]);
+        assert!(index.variants("größe").unwrap().is_empty());
     }
 }
