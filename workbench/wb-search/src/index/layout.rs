@@ -2,10 +2,7 @@
 //! the ends of their files (4 bytes each), files of trigrams. Inside of files, units and postings numbers have seven bits a
 //! byte.
 
-use std::{
-    cmp::Ordering,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit};
 use crate::{
@@ -98,35 +95,32 @@ impl Sections {
         halved(self.n_words(), &word, |at| self.word(at))
     }
 
-    /// Words that begin so, ascending, with the bytes of their postings.
-    pub(super) fn beginning<'a>(&'a self, prefix: &str) -> impl Iterator<Item = Result<(&'a str, &'a [u8])>> {
-        let (mut low, mut high) = (0, self.n_words());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.word(middle) {
-                Ok((word, _)) if word < prefix => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        let begins =
-            move |found: &Result<(&str, &[u8])>| found.as_ref().map_or(true, |(word, _)| word.starts_with(prefix));
-        (low..self.n_words()).map(|at| self.word(at)).take_while(begins)
+    /// Words that begin so, ascending.
+    pub(super) fn beginning<'a>(&'a self, prefix: &str) -> Result<impl Iterator<Item = Result<&'a str>>> {
+        let first = first_from(self.n_words(), &prefix, |at| Ok(self.word(at)?.0))?;
+        let words = (first..self.n_words()).map(|at| Ok(self.word(at)?.0));
+        Ok(words.take_while(move |found| found.as_ref().map_or(true, |word| word.starts_with(prefix))))
     }
 }
 
-/// The value of a key among `n` that ascend, by halving.
+/// The value of a key among `n` that ascend.
 fn halved<K: Ord, V>(n: usize, wanted: &K, entry: impl Fn(usize) -> Result<(K, V)>) -> Result<Option<V>> {
+    let at = first_from(n, wanted, |at| Ok(entry(at)?.0))?;
+    let found = if at < n { Some(entry(at)?) } else { None };
+    Ok(found.filter(|(key, _)| key == wanted).map(|(_, value)| value))
+}
+
+/// The position of the first of `n` ascending keys that is not before one, by halving.
+fn first_from<K: Ord>(n: usize, wanted: &K, key: impl Fn(usize) -> Result<K>) -> Result<usize> {
     let (mut low, mut high) = (0, n);
     while low < high {
         let middle = low + (high - low) / 2;
-        let (found, value) = entry(middle)?;
-        match found.cmp(wanted) {
-            Ordering::Equal => return Ok(Some(value)),
-            Ordering::Less => low = middle + 1,
-            Ordering::Greater => high = middle,
+        match key(middle)? < *wanted {
+            true => low = middle + 1,
+            false => high = middle,
         }
     }
-    Ok(None)
+    Ok(low)
 }
 
 /// An index of these; words in their order. An error where words or postings take more than 4 GB.

@@ -10,24 +10,20 @@ use crate::{
 const SHORTEST: usize = 3;
 
 impl CodeIndex {
-    /// Other words that stand here and are of the word's root (`resolver` for `resolution`), short for it (`auth` for
-    /// `authentication`), or what it is short for; each once. Of words that are not English letters, none.
+    /// Other words of the word's root that stand here (`resolver` for `resolution`) and of what it is short for, and what
+    /// these are shortened to (`auth` for `authentication`), wherever that stands; each once. Of words that are not English
+    /// letters, none.
     pub(crate) fn variants<'a>(&'a self, word: &str) -> Result<Vec<&'a str>> {
         let mut found: Vec<&str> = Vec::new();
         if !word.is_ascii() {
             return Ok(found);
         }
         for of in roots(word).into_iter().filter(|root| root.len() >= SHORTEST) {
-            // A word begins with its root.
-            for entry in self.sections.beginning(of) {
-                let (other, _) = entry?;
-                if other != word && other.is_ascii() && root(other) == of && !found.contains(&other) {
+            let mut of_root = self.of_root("", of)?;
+            of_root.extend(short_forms(of));
+            for other in of_root {
+                if other != word && other.is_ascii() && !found.contains(&other) {
                     found.push(other);
-                }
-            }
-            for short in short_forms(of) {
-                if short != word && !found.contains(&short) {
-                    found.push(short);
                 }
             }
         }
@@ -37,15 +33,14 @@ impl CodeIndex {
     /// Names that stand here and are made of two words, whatever the form of the second: `typedetector` for `type` and
     /// `detection`.
     pub(crate) fn compounds<'a>(&'a self, first: &str, second: &str) -> Result<Vec<&'a str>> {
-        let of = root(second);
-        let mut found = Vec::new();
-        for entry in self.sections.beginning(&format!("{first}{of}")) {
-            let (name, _) = entry?;
-            if root(&name[first.len()..]) == of {
-                found.push(name);
-            }
-        }
-        Ok(found)
+        self.of_root(first, root(second))
+    }
+
+    /// Words that are something and then a word of a root, which begins with that root.
+    fn of_root<'a>(&'a self, before: &str, of: &str) -> Result<Vec<&'a str>> {
+        let prefix = format!("{before}{of}");
+        let is_of_root = |found: &Result<&str>| found.as_ref().map_or(true, |word| root(&word[before.len()..]) == of);
+        self.sections.beginning(&prefix)?.filter(is_of_root).collect()
     }
 }
 

@@ -27,8 +27,6 @@ pub struct SearchQuestion {
     intent: Intent,
     /// Words with their counts, in the order in which they first stand there.
     words: Vec<(String, f32)>,
-    /// Words next to each other, of which names may be made.
-    neighbors: Vec<[String; 2]>,
     /// The question's vector, of length 1, or with late interaction its tokens' one after the other; empty where no encoder
     /// is asked.
     pub vector: Vec<f32>,
@@ -65,7 +63,6 @@ impl SearchQuestion {
             text: text.to_owned(),
             intent,
             words,
-            neighbors: neighbors(text),
             vector: Vec::new(),
             below: String::new(),
             roles: Vec::new(),
@@ -97,9 +94,15 @@ impl SearchQuestion {
         &self.words
     }
 
-    /// Words that stand next to each other, of which names may be made, as they are written but in lower case.
-    pub(crate) fn neighbors(&self) -> &[[String; 2]] {
-        &self.neighbors
+    /// Words that stand next to each other and both say something, of which names may be made, in lower case; each pair once.
+    pub(crate) fn neighbors(&self) -> Vec<[String; 2]> {
+        let lower = self.text.to_lowercase();
+        let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let pairs = words.windows(2).filter(|pair| !pair.iter().any(|word| says_nothing(word)));
+        let mut found: Vec<[String; 2]> = pairs.map(|pair| [pair[0].to_owned(), pair[1].to_owned()]).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// True where the question is about files of a role, by its words: those are not held to be worth less.
@@ -122,17 +125,6 @@ impl SearchQuestion {
             && (self.roles.is_empty() || self.roles.contains(&role))
             && (self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == language))
     }
-}
-
-/// Words next to each other, in lower case, where both say something; each pair once.
-fn neighbors(text: &str) -> Vec<[String; 2]> {
-    let lower = text.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let pairs = words.windows(2).filter(|pair| !pair.iter().any(|word| says_nothing(word)));
-    let mut found: Vec<[String; 2]> = pairs.map(|pair| [pair[0].to_owned(), pair[1].to_owned()]).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
 }
 
 /// The kind of a question: a name, where it is one word that a text would not have, or is written with a path.

@@ -79,13 +79,14 @@ pub(super) fn candidates(
 ) -> Result<Vec<(usize, Signals)>> {
     let (files, units) = (index.files(), index.units());
     let mut said = WordScores::new(index, weights);
-    let mut rarities: Vec<(&str, f32)> = Vec::new();
+    let mut asked = AskedWords { words: Vec::new(), all: 0.0, variants: weights.variants };
     for (word, count) in question.words() {
-        rarities.extend(said.add(word, *count)?.map(|rarity| (word.as_str(), rarity)));
+        if let Some(rarity) = said.add(word, *count)? {
+            asked.add(word, rarity);
+        }
     }
     question.neighbors().iter().try_for_each(|pair| said.add_compounds(pair))?;
     let WordScores { units: mut scores, mut paths, .. } = said;
-    let asked = AskedWords::new(&rarities, weights.variants);
     let mut meaning = meanings(index, question);
     for (file, at) in files.iter().zip(0..) {
         if !question.allows(&file.path, file.role, &file.language) {
@@ -102,13 +103,13 @@ pub(super) fn candidates(
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let (coherence, theme) = (best_of_files::<3>(index, &scores), best_of_files::<5>(index, &meaning));
     let share = |of: f32| if asked.all > 0.0 { of / asked.all } else { 0.0 };
-    let asked_roles = FileRole::ALL.map(|role| question.asks_for(role));
+    let roles = FileRole::ALL.map(|role| if question.asks_for(role) { 1.0 } else { weights.role(role) });
     let of_file = |(at, file): (usize, &IndexedFile)| Signals {
         path: share(paths[at][0]),
         stem: share(paths[at][1]),
         coherence: coherence[at],
         theme: theme[at],
-        role: if asked_roles[file.role as usize] { 1.0 } else { weights.role(file.role) },
+        role: roles[file.role as usize],
         context: question.context.factor(&file.path, context),
         ..Signals::default()
     };
@@ -127,12 +128,11 @@ pub(super) fn candidates(
         scored.truncate(most);
     }
     let mut found: Vec<(usize, Signals)> = scored.into_iter().map(|(_, unit)| (unit, first_look(unit))).collect();
-    let test = if asked_roles[FileRole::Test as usize] { 1.0 } else { weights.role(FileRole::Test) };
     let mut tokens = tokenizer();
     for (unit, signals) in &mut found {
         let names = index.names(*unit);
         if files[units[*unit].file as usize].role == FileRole::Source && is_test(&names) {
-            signals.role = test;
+            signals.role = roles[FileRole::Test as usize];
         }
         signals.definition = names.own.iter().map(|name| asked.spelled_by(&tokens.words(name))).fold(0.0, f32::max);
     }
@@ -172,9 +172,9 @@ struct AskedWord<'a> {
 }
 
 impl<'a> AskedWords<'a> {
-    fn new(rarities: &[(&'a str, f32)], variants: f32) -> Self {
-        let words = rarities.iter().map(|(word, rarity)| AskedWord { word, root: root(word), rarity: *rarity });
-        Self { words: words.collect(), all: rarities.iter().map(|(_, rarity)| rarity).sum(), variants }
+    fn add(&mut self, word: &'a str, rarity: f32) {
+        self.words.push(AskedWord { word, root: root(word), rarity });
+        self.all += rarity;
     }
 
     /// Share of the question that a name spells, times the share of the name that the question spells.

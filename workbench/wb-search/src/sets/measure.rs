@@ -16,7 +16,7 @@ use wb_core::{
 
 use super::{
     LoadedSet, SearchSet, SetQuestion,
-    values::{RankedLines, covers, values},
+    values::{RankedLines, values},
 };
 use crate::{CodeIndex, Error, RankingWeights, Result, index::UnitNames};
 
@@ -172,18 +172,17 @@ impl QuestionValues {
     /// Values of the answers to a question, by its position in the set.
     pub(super) fn of(set: &LoadedSet, at: usize, found: &[RankedLines], lengths: &LineLengths<'_>) -> Result<Self> {
         let question = &set.questions[at];
-        let is_named = |found: &RankedLines| match &question.symbol {
-            Some(name) => {
-                question.targets.iter().any(|target| target.path == found.path) && lengths.index.has_name(found, name)
-            }
-            None => question.targets.iter().any(|target| covers(set.set, found, target)),
-        };
+        let is_named = question.symbol.as_deref().map(|name| {
+            let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
+            move |found: &RankedLines| in_file(found) && lengths.index.has_name(found, name)
+        });
+        let is_named = is_named.as_ref().map(|is_named| is_named as &dyn Fn(&RankedLines) -> bool);
         Ok(Self {
             at,
             id: question.id.clone(),
             category: question.category.clone(),
             repository: set.repositories[question.repository].name.clone(),
-            values: values(set.set, question, found, &lengths.sizes(found)?, &is_named),
+            values: values(set.set, question, found, &lengths.sizes(found)?, is_named),
         })
     }
 }
@@ -216,10 +215,15 @@ fn mean_of_languages(set: &LoadedSet, values: impl Iterator<Item = (usize, f64)>
 }
 
 impl CodeIndex {
+    /// Position of the file at a path.
+    fn file_at(&self, path: &str) -> Option<usize> {
+        self.files().binary_search_by(|file| file.path.as_str().cmp(path)).ok()
+    }
+
     /// True where lines have a part of what a name is defined as.
     fn has_name(&self, found: &RankedLines, name: &str) -> bool {
-        let file = self.files().binary_search_by(|file| file.path.as_str().cmp(&found.path));
-        let Ok([first, end]) = file.map(|file| self.files()[file].units) else { return false };
+        let Some(file) = self.file_at(&found.path) else { return false };
+        let [first, end] = self.files()[file].units;
         let [from, to] = found.lines;
         (first as usize..end as usize).any(|unit| {
             let lines = self.units()[unit].lines;
@@ -267,10 +271,10 @@ impl<'a> LineLengths<'a> {
                 let last = (lines[1] as usize).min(lengths.len());
                 lengths.get(lines[0].max(1) as usize - 1..last).unwrap_or_default().iter().sum::<usize>() as f64
             };
-            match self.index.files().binary_search_by(|file| file.path.as_str().cmp(path)) {
-                Ok(file) => Ok(sum(self.of_file(file))),
+            match self.index.file_at(path) {
+                Some(file) => Ok(sum(self.of_file(file))),
                 // Another ranking may look at files that this index leaves aside.
-                Err(_) => Ok(sum(&line_lengths(&self.left_aside(path)?))),
+                None => Ok(sum(&line_lengths(&self.left_aside(path)?))),
             }
         };
         found.iter().map(size).collect()

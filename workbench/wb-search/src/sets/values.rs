@@ -22,13 +22,13 @@ impl From<FoundUnit> for RankedLines {
 }
 
 /// Metrics of one question's answers; `sizes` are their characters, `is_named` is true for one that defines the question's
-/// symbol.
+/// symbol, where it has one; else lines say what is right.
 pub(super) fn values(
     set: SearchSet,
     question: &SetQuestion,
     found: &[RankedLines],
     sizes: &[f64],
-    is_named: &dyn Fn(&RankedLines) -> bool,
+    is_named: Option<&dyn Fn(&RankedLines) -> bool>,
 ) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     // No place is right for a question without an answer.
@@ -107,6 +107,7 @@ pub(super) fn values(
             }
         }
         SearchSet::Cqs => {
+            let is_named = is_named.unwrap_or(&any);
             for k in [1, 5, 20] {
                 put(&format!("r@{k}"), yes(first(is_named).is_some_and(|at| at < k)));
                 put(&format!("lines_r@{k}"), yes(first(&any).is_some_and(|at| at < k)));
@@ -159,7 +160,7 @@ fn line_recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], bud
 }
 
 /// True where a unit is in the target, or has one of its lines. semble takes paths that end alike for the same.
-pub(super) fn covers(set: SearchSet, found: &RankedLines, target: &Target) -> bool {
+fn covers(set: SearchSet, found: &RankedLines, target: &Target) -> bool {
     let ends_with = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };

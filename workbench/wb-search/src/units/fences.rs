@@ -1,8 +1,10 @@
 //! Functions and types that code between the fences of Markdown defines.
 
-use wb_code::{CodeItem, Language, canonical_name, items};
+use std::ops::Range;
 
-use super::statements::statements;
+use wb_code::{CodeItem, canonical_name};
+
+use super::known;
 
 /// Functions and types in blocks of code whose fence names a language that can be read.
 pub(super) fn fenced(lines: &[&str]) -> Vec<CodeItem> {
@@ -21,16 +23,11 @@ pub(super) fn fenced(lines: &[&str]) -> Vec<CodeItem> {
 }
 
 /// Items of a block, by the lines of the file.
-fn of_block(lines: &[&str], block: std::ops::Range<usize>, info: &str) -> Vec<CodeItem> {
+fn of_block(lines: &[&str], block: Range<usize>, info: &str) -> Vec<CodeItem> {
     let before = block.start as u32;
     let name =
         info.trim().split(|c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}')).next().unwrap_or_default();
-    let name = canonical_name(name);
-    let mut found = match Language::named(&name) {
-        Some(language) => items(&lines[block].join("\n"), language).unwrap_or_default(),
-        None if name == "sql" => statements(&lines[block]),
-        None => Vec::new(),
-    };
+    let mut found = known(&lines[block].join("\n"), &canonical_name(name)).unwrap_or_default();
     for CodeItem { lines, code_line, .. } in &mut found {
         *lines = lines.map(|line| line + before);
         *code_line += before;

@@ -55,11 +55,9 @@ struct Piece {
 /// Cuts a text into units; `language` is the one that [`crate::files::language_and_role`] names.
 pub fn cut(text: &str, language: &str) -> Vec<CodeUnit> {
     let lines: Vec<&str> = text.lines().collect();
-    let parsed = Language::named(language).and_then(|language| items(text, language));
-    let mut found = match (parsed, language) {
+    let mut found = match (known(text, language), language) {
         (Some(items), _) => items,
         (None, "text") => [definitions::headings(&lines), fences::fenced(&lines)].concat(),
-        (None, "sql") => statements::statements(&lines),
         (None, _) => definitions::definitions(&lines),
     };
     if language != "text" {
@@ -70,6 +68,14 @@ pub fn cut(text: &str, language: &str) -> Vec<CodeUnit> {
     let mut cutter = Cutter { lines: &lines, pieces: Vec::new() };
     cutter.range([1, lines.len() as u32], &found, &mut Vec::new());
     joined(cutter.pieces)
+}
+
+/// Items of a text, where its language is one whose definitions are known and not guessed by their lines.
+fn known(text: &str, language: &str) -> Option<Vec<CodeItem>> {
+    match Language::named(language) {
+        Some(language) => items(text, language),
+        None => (language == "sql").then(|| statements::statements(&text.lines().collect::<Vec<_>>())),
+    }
 }
 
 struct Cutter<'a> {

@@ -19,8 +19,9 @@ const SHORT_FORMS: &str = include_str!("short_forms.txt");
 
 /// Short forms as an index has them, with the roots of what they stand for.
 static SHORT: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
+    let mut tokens = tokenizer();
     let pairs = SHORT_FORMS.lines().filter_map(|line| line.split_once(' '));
-    pairs.map(|(short, long)| (tokenizer().words(short).concat(), root(long))).collect()
+    pairs.map(|(short, long)| (tokens.words(short).concat(), root(long))).collect()
 });
 
 /// The root of a word: `resol` of `resolution`, `resolver` and `resolv`. Words of other roots may share it, as `head` and
@@ -44,8 +45,8 @@ pub(crate) fn roots(word: &str) -> Vec<&str> {
 }
 
 /// Short forms of words of a root.
-pub(crate) fn short_forms(root: &str) -> impl Iterator<Item = &'static str> {
-    SHORT.iter().filter(move |(_, of)| *of == root).map(|(short, _)| short.as_str())
+pub(crate) fn short_forms(root: &str) -> Vec<&'static str> {
+    SHORT.iter().filter(|(_, of)| *of == root).map(|(short, _)| short.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -85,8 +86,7 @@ mod tests {
     #[test]
     fn short_forms_stand_for_words_of_a_root() {
         assert_eq!(roots("auth"), ["auth", "authent", "author"]);
-        let short: Vec<&str> = short_forms(root("configuration")).collect();
-        assert_eq!(short, ["cfg", "conf", "config"]);
+        assert_eq!(short_forms(root("configuration")), ["cfg", "conf", "config"]);
         assert!(SHORT_FORMS.lines().all(|line| line.split_once(' ').is_some_and(|(a, b)| b.len() > a.len())));
     }
 }
