@@ -19,8 +19,9 @@ Where a question's gold is a file, its lines are all lines of that file.
   the definitions, then those whose words are the rarest together, tests and prose after all others.
 - semble: `search` with whole chunks, 5 results a call, without a model; every call asks for 5 more, and what was there
   before is not counted again.
-- `wb search`: the tool's pages of 2,000 tokens and 5 answers, as the MCP server makes them: whole units while they
-  fit, then the lines that define them. The next page begins behind the answers that came whole, from the first. It is
+- `wb search`: the tool's pages of 1,200 tokens and 5 answers, as the MCP server makes them: units, long ones as
+  excerpts, while they fit, then the lines that define them; what room is left makes excerpts whole. The next page
+  begins behind the answers that came with their text, from the first. It is
   asked once, with many answers, and paged here.
 - `wb search` and graph: a page; then `wb related` for the best three answers not asked about yet, and the three places
   that these lists have in front are read, a call each; then the next page, and so on.
@@ -44,7 +45,8 @@ import numpy as np
 
 MOST_TOKENS, MOST_CALLS = 50_000, 30
 CHARS = 4
-PAGE_CHARS, PAGE_ANSWERS = 2_000 * CHARS, 5
+LISTED_CHARS = 2_000 * CHARS
+PAGE_TOKENS, PAGE_ANSWERS = 1_200, 5
 ENOUGH = 10
 ANSWERS = 400
 RESAMPLES, SEED = 10_000, 17
@@ -216,7 +218,7 @@ def listing(pattern, rows):
     """The call that lists lines or files, cut as tools cut them."""
     size, seen = asked("rg", pattern=pattern), collections.defaultdict(list)
     for path, number, line in rows[:100]:
-        if size + len(line) + 1 > PAGE_CHARS:
+        if size + len(line) + 1 > LISTED_CHARS:
             break
         size += len(line) + 1
         if number:
@@ -312,43 +314,52 @@ def head_line(answer):
     return next((at for at, row in enumerate(rows) if name and re.search(rf"\b{re.escape(name)}\b", row)), 0)
 
 
-def page_of(answers, skip, question):
-    """A page as the MCP server makes it: the call, and how many answers from the first came whole."""
-    left, size = PAGE_CHARS - 100, asked("search", question=question, skip=skip) + 60
-    seen, whole, is_first = [], 0, True
-    for answer in answers[skip : skip + PAGE_ANSWERS]:
-        first, last = answer["lines"]
-        at = f"{answer['path']}:{first}-{last}" if last > first else f"{answer['path']}:{first}"
-        place = {"at": at, "name": ", ".join(answer["names"][:8])}
-        head = head_line(answer) + 1
-        texts = [(answer["text"], last), ("\n".join(answer["text"].split("\n")[:head]), first + head - 1), ("", 0)]
-        for text, end in texts:
-            more = {"text": text} if end == last else {"part": "head", "text": text} if text else {}
-            takes = len(json.dumps({**place, **more}, ensure_ascii=False)) + 1
-            if takes <= left:
-                break
-        else:
+def page_of(answers, skip, question, n_answers, tokens):
+    """A page as the MCP server makes it: the call, and how many answers from the first came with their text."""
+    left, size = tokens * CHARS - 100, asked("search", question=question, skip=skip) + 60
+    page, with_text = [], 0
+    for excerpt, whole in answers[skip : skip + n_answers]:
+        first, last = excerpt["lines"]
+        at = f"{excerpt['path']}:{first}-{last}" if last > first else f"{excerpt['path']}:{first}"
+        place = {"at": at, "name": ", ".join(excerpt["names"][:8])}
+        runs = excerpt.get("shown", [[first, last]])
+        head = min(head_line(excerpt), runs[0][1] - runs[0][0])
+        of_head = "\n".join(excerpt["text"].split("\n")[: head + 1])
+        part = {} if excerpt["extent"] == "whole" else {"part": excerpt["extent"]}
+        forms = [
+            ({**part, "text": excerpt["text"]}, runs),
+            ({"part": "head", "text": of_head}, [[runs[0][0], runs[0][0] + head]]),
+            ({}, []),
+        ]
+        takes = lambda more: len(json.dumps({**place, **more}, ensure_ascii=False)) + 1
+        form, (more, shown) = next(((n, one) for n, one in enumerate(forms) if takes(one[0]) <= left), (3, (None, [])))
+        if form == 3:
             break
-        left, size = left - takes, size + takes
-        if end:
-            seen.append((answer["path"], range(first, end + 1)))
-        is_whole = end == last
+        left, size = left - takes(more), size + takes(more)
+        wider = takes({"text": whole["text"]}) - takes(more) if form == 0 else left + 1
+        page.append([excerpt["path"], shown, wider, whole.get("shown", [[first, last]])])
         # What is too large for a whole page is not waited for.
-        whole += is_first and (is_whole or whole == 0)
-        is_first = is_first and is_whole
-    return (size, seen), whole
+        with_text += len(page) == with_text + 1 and (form == 0 or with_text == 0)
+    for place in page:
+        if place[2] <= left:
+            left, size, place[1] = left - place[2], size + place[2], place[3]
+    return (size, [(path, range(start, end + 1)) for path, shown, _, _ in page for start, end in shown]), with_text
 
 
 def found_by(repository, question):
-    return repository.ask("search", "-n", str(ANSWERS), "--", question)["answers"]
+    """Answers with excerpts of long units, each beside all of its lines."""
+    ask = lambda *options: repository.ask("search", "-n", str(ANSWERS), *options, "--", question)["answers"]
+    return list(zip(ask(), ask("--whole"), strict=True))
 
 
-def wb_search(repository, question):
+def wb_search(repository, question, n_answers=PAGE_ANSWERS, tokens=PAGE_TOKENS, only=None):
     answers, skip = found_by(repository, question), 0
+    if only is not None:
+        answers = [(answer[only], answer[only]) for answer in answers]
     while skip < len(answers):
-        call, whole = page_of(answers, skip, question)
+        call, with_text = page_of(answers, skip, question, n_answers, tokens)
         yield call
-        skip += max(1, whole)
+        skip += max(1, with_text)
 
 
 def wb_graph(repository, question, seeds=3, reads=3, pages=1):
@@ -361,11 +372,11 @@ def wb_graph(repository, question, seeds=3, reads=3, pages=1):
 
     while skip < len(answers):
         for _ in range(pages):
-            call, whole = page_of(answers, skip, question)
+            call, with_text = page_of(answers, skip, question, PAGE_ANSWERS, PAGE_TOKENS)
             yield keep(call)
-            skip += max(1, whole)
+            skip += max(1, with_text)
         votes = collections.Counter()
-        for answer in answers[asked_about : min(skip, asked_about + seeds)]:
+        for answer, _ in answers[asked_about : min(skip, asked_about + seeds)]:
             place = f"{answer['path']}:{answer['lines'][0] + head_line(answer)}"
             found = repository.ask("related", "-n", "10", "--", place)["answers"]
             rows = [
@@ -403,6 +414,10 @@ VARIANTS = {
     "ripgrep: files whole": functools.partial(ripgrep, window=None),
     "ripgrep: tests and prose as all others": functools.partial(ripgrep, aside_last=False),
     "semble: 10 a call": functools.partial(semble, step=10),
+    "`wb search`: 2,000 tokens": functools.partial(wb_search, tokens=2_000),
+    "`wb search`: 2,000 tokens, 10 a page": functools.partial(wb_search, n_answers=10, tokens=2_000),
+    "`wb search`: 2,000 tokens, whole": functools.partial(wb_search, tokens=2_000, only=1),
+    "`wb search`: excerpts alone": functools.partial(wb_search, only=0),
     "graph: best 1, read 1": functools.partial(wb_graph, seeds=1, reads=1),
     "graph: best 1, read 3": functools.partial(wb_graph, seeds=1, reads=3),
     "graph: best 3, read 1": functools.partial(wb_graph, seeds=3, reads=1),

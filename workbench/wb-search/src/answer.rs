@@ -1,19 +1,27 @@
 //! An answer to a question: what was found with its text, as people and as programs read it.
 
-use std::{collections::HashMap, fmt::Write};
+use std::fmt::Write;
 
 use serde::Serialize;
 use wb_core::untrusted::clean;
 
 use crate::{
     CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
-    files::language_and_role, index::Changes, patterns::MatchedLine, structure::QuestionAim, units::cells::is_mark,
+    excerpts::Excerpts,
+    file_lines::{FileLines, run},
+    files::language_and_role,
+    index::Changes,
+    patterns::MatchedLine,
+    structure::QuestionAim,
+    units::cells::is_mark,
 };
 
 /// Characters of a token, where a budget is kept.
 pub const CHARS: usize = 4;
 /// Reason of an answer without lines.
 const NO_LINE: &str = "no line matches the pattern";
+/// Line of a text that stands for lines which are left out.
+pub const GAP: &str = "…";
 /// Lines that a person is shown of each unit.
 const SHOWN: usize = 5;
 
@@ -27,6 +35,8 @@ pub const UNSURE: f32 = 0.07;
 pub enum Extent {
     /// All of its lines.
     Whole,
+    /// The line that defines it, and those that have most of the question.
+    Excerpt,
     /// The comment above and the line that defines it.
     Head,
     /// Nothing: the file is gone or has changed, and its text would not be what was found.
@@ -41,6 +51,9 @@ pub struct AnsweredUnit {
     pub found: FoundUnit,
     /// The share of it that is here.
     pub extent: Extent,
+    /// Runs of lines that an excerpt has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<[u32; 2]>,
     /// Numbers of its lines that the pattern matches, where there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matched: Vec<u64>,
@@ -50,7 +63,7 @@ pub struct AnsweredUnit {
     /// Words of a language model about it, where the index has some.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub said: String,
-    /// Its lines, without control characters.
+    /// Its lines, without control characters; between the runs of an excerpt stands [`GAP`].
     pub text: String,
 }
 
@@ -104,7 +117,8 @@ pub struct SearchAnswer {
 }
 
 impl SearchAnswer {
-    /// Asks an index: units whole as long as they fit into the budget, then their heads; lines as long as they fit.
+    /// Asks an index: units, long ones as excerpts, as long as they fit into the budget, then their heads; what is left makes
+    /// excerpts whole, best first. Lines as long as they fit.
     pub fn of(index: &CodeIndex, request: &AnswerRequest, weights: &RankingWeights) -> Result<Self> {
         let found = index.walk()?;
         let Changes { changed, gone } = Changes::between(index, &found);
@@ -152,7 +166,9 @@ impl SearchAnswer {
             answer.empty = Some(format!("confidence {sure:.2} is below {least}: nothing here seems to answer this"));
             return Ok(answer);
         }
-        let mut lines = FileLines { index, files: HashMap::new() };
+        let lines = FileLines::new(index);
+        // A line that matches is not left out.
+        let excerpts = Excerpts::new(index, &asked, weights.excerpt.filter(|_| request.pattern.is_none()))?;
         let search = index.search_issue(&asked, weights, request.most)?;
         let has_line = |unit: usize| matched.iter().any(|line| line.unit == Some(unit));
         let may_answer = |unit: &usize| {
@@ -163,20 +179,31 @@ impl SearchAnswer {
         let routed = request.routed.iter().flat_map(|(_, units)| units).copied().filter(may_answer).collect::<Vec<_>>();
         for found in index.with_first(search, &routed, request.most) {
             let aim = aim.filter(|_| routed.contains(&found.unit));
-            let whole = lines.of(&found, found.lines[1]);
-            let head = lines.of(&found, index.units()[found.unit].head);
-            let fits = |text: &Option<String>| text.as_ref().is_some_and(|text| text.len() <= left);
-            let (extent, text) = match (whole, head) {
-                (None, _) => (Extent::Stale, String::new()),
-                (whole @ Some(_), _) if fits(&whole) => (Extent::Whole, whole.unwrap_or_default()),
-                (_, Some(head)) if !head.is_empty() && fits(&Some(head.clone())) => (Extent::Head, head),
-                _ => continue,
+            let unit = &index.units()[found.unit];
+            let (extent, shown, text) = match lines.of(unit.file as usize) {
+                None => (Extent::Stale, Vec::new(), String::new()),
+                Some(of_file) => {
+                    let shown = excerpts.of(unit, of_file);
+                    let extent = if shown == [unit.lines] { Extent::Whole } else { Extent::Excerpt };
+                    let head = [[unit.lines[0], unit.head]];
+                    let forms = [(extent, shown.as_slice()), (Extent::Head, head.as_slice())];
+                    let texts = forms.map(|(extent, runs)| (extent, runs, text_of(of_file, runs)));
+                    let fits = |text: &str| !text.is_empty() && text.len() <= left;
+                    let Some((extent, runs, text)) = texts.into_iter().find(|(_, _, text)| fits(text)) else {
+                        continue;
+                    };
+                    let shown = if extent == Extent::Excerpt { runs.to_vec() } else { Vec::new() };
+                    (extent, shown, text)
+                }
             };
-            left -= text.len().min(left);
+            left -= text.len();
             let of_unit = matched.iter().filter(|line| line.unit == Some(found.unit));
             let matched = of_unit.map(|line| line.line).collect();
             let said = index.names(found.unit).said.lines().map(clean).collect::<Vec<_>>().join("\n");
-            answer.answers.push(AnsweredUnit { found, extent, matched, aim, said, text });
+            answer.answers.push(AnsweredUnit { found, extent, shown, matched, aim, said, text });
+        }
+        if request.budget.is_some() {
+            answer.widen(&lines, left);
         }
         if answer.answers.is_empty() {
             let no_line = request.pattern.is_some() && matched.is_empty();
@@ -184,6 +211,18 @@ impl SearchAnswer {
             answer.empty = Some(why);
         }
         Ok(answer)
+    }
+
+    /// Makes excerpts whole, best first, as long as so many bytes more hold them.
+    fn widen(&mut self, lines: &FileLines<'_>, mut left: usize) {
+        for one in self.answers.iter_mut().filter(|one| one.extent == Extent::Excerpt) {
+            let unit = &lines.index().units()[one.found.unit];
+            let whole = lines.of(unit.file as usize).map(|of_file| text_of(of_file, &[unit.lines])).unwrap_or_default();
+            if let Some(rest) = (left + one.text.len()).checked_sub(whole.len()) {
+                left = rest;
+                (one.extent, one.shown, one.text) = (Extent::Whole, Vec::new(), whole);
+            }
+        }
     }
 
     /// Text for a person: a line for each unit, and the first of its lines.
@@ -242,21 +281,7 @@ fn why_empty(index: &CodeIndex, asked: &PartedQuestion, budget: Option<usize>) -
     })
 }
 
-/// Lines of files as they were indexed.
-struct FileLines<'a> {
-    index: &'a CodeIndex,
-    files: HashMap<u32, Option<Vec<String>>>,
-}
-
-impl FileLines<'_> {
-    /// A unit's lines up to one of them; `None` where the file is not what it was.
-    fn of(&mut self, found: &FoundUnit, to: u32) -> Option<String> {
-        let file = self.index.units()[found.unit].file;
-        let lines = self.files.entry(file).or_insert_with(|| {
-            let text = self.index.current_text(file as usize)?;
-            Some(text.lines().map(clean).collect())
-        });
-        let taken = lines.as_ref()?.get(found.lines[0] as usize - 1..to as usize)?;
-        Some(taken.join("\n"))
-    }
+/// Runs of a file's lines as one text.
+fn text_of(lines: &[String], runs: &[[u32; 2]]) -> String {
+    runs.iter().map(|lines_of_run| run(lines, *lines_of_run).join("\n")).collect::<Vec<_>>().join(&format!("\n{GAP}\n"))
 }

@@ -10,6 +10,8 @@ mod bytes;
 mod commit;
 mod context;
 mod dependencies;
+mod excerpts;
+mod file_lines;
 pub mod files;
 pub mod index;
 pub mod issue;

@@ -49,9 +49,12 @@ pub(crate) struct FoundPlace {
     /// A model's words on it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Lines of the file.
+    /// Lines of the file; `…` stands for some.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// All lines of the place, where `text` is an excerpt.
+    #[serde(skip)]
+    pub whole: Option<String>,
     /// Lines of `text` that say what it is, where all of it does not fit.
     #[serde(skip)]
     pub head: Option<usize>,
@@ -114,7 +117,8 @@ impl ToolAnswer {
         Self { commit, stale, notes, ..Self::default() }
     }
 
-    /// The answer as JSON with those of `found` that fit, in their order: with their text, with its head alone, or without.
+    /// The answer as JSON with those of `found` that fit, in their order: with their text, with its head alone, or without; then
+    /// excerpts become whole, best first, as far as there is room.
     /// `found` begins after those that were skipped; `is_all` says that nothing comes after them.
     pub fn within(mut self, page: AnswerPage, found: Vec<FoundPlace>, is_all: bool) -> Value {
         self.notes.iter_mut().chain(&mut self.empty).for_each(|remark| *remark = short(remark, REMARK));
@@ -136,6 +140,9 @@ impl ToolAnswer {
                 None => break,
             }
         }
+        for place in &mut self.answers {
+            left = widened(place, left);
+        }
         if dropped > 0 {
             self.notes.push(format!("{dropped} too large for the budget"));
         }
@@ -152,6 +159,7 @@ fn fitting(mut place: FoundPlace, left: usize) -> Option<(usize, FoundPlace)> {
     if whole <= left {
         return Some((whole, place));
     }
+    place.whole = None;
     if let Some(head) = place.head.filter(|_| !place.text.is_empty()) {
         place.text = place.text.lines().take(head).collect::<Vec<_>>().join("\n");
         place.part = Some(Extent::Head);
@@ -169,6 +177,16 @@ fn fitting(mut place: FoundPlace, left: usize) -> Option<(usize, FoundPlace)> {
     place.summary.clear();
     let bare = takes(&place);
     (bare <= left).then_some((bare, place))
+}
+
+/// Makes an excerpt whole if so many bytes more hold it; those that are left.
+fn widened(place: &mut FoundPlace, left: usize) -> usize {
+    let Some(text) = place.whole.take() else { return left };
+    let whole = FoundPlace { text, part: None, ..place.clone() };
+    let more = size(&cleaned(&whole)).saturating_sub(size(&cleaned(place)));
+    let Some(rest) = left.checked_sub(more) else { return left };
+    *place = whole;
+    rest
 }
 
 fn size(value: &Value) -> usize {

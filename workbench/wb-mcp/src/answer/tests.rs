@@ -29,6 +29,26 @@ fn places_are_whole_then_short_then_bare() {
 }
 
 #[test]
+fn excerpts_become_whole_where_there_is_room() {
+    let excerpt = |at: &str, n: usize| FoundPlace {
+        part: Some(Extent::Excerpt),
+        whole: Some("call();\n".repeat(n)),
+        ..place(at, "fn a() {\n…\n}", 1)
+    };
+    // 1,200 bytes hold all lines of the first and of the last, but not of the second.
+    let found = vec![excerpt("a.rs:1-40", 40), excerpt("b.rs:1-90", 90), excerpt("c.rs:1-30", 30)];
+    let answer = ToolAnswer::default().within(page(0, 300), found, true);
+    let parts: Vec<(&Value, usize)> = answer["answers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["part"], one["text"].as_str().unwrap().len()))
+        .collect();
+    assert_eq!(parts, [(&Value::Null, 320), (&Value::from("excerpt"), 14), (&Value::Null, 240)]);
+    assert!(answer.to_string().len() <= 300 * CHARS);
+}
+
+#[test]
 fn the_next_page_begins_where_this_one_ends() {
     let all: Vec<FoundPlace> = (0..100).map(|n| place(&format!("src/file-{n}.rs:1"), &"y".repeat(50), 1)).collect();
     let (mut skip, mut seen) = (0, Vec::new());
@@ -67,14 +87,14 @@ fn texts_do_no_more_than_stand_there() {
 proptest! {
     #[test]
     fn an_answer_is_never_larger_than_its_budget(
-        texts in proptest::collection::vec((".{0,300}", "(?s).{0,900}", 0usize..5), 0..12),
+        texts in proptest::collection::vec((".{0,300}", "(?s).{0,900}", 0usize..5, proptest::option::of(".{0,900}")), 0..12),
         notes in proptest::collection::vec(".{0,400}", 0..5),
         empty in proptest::option::of("(?s).{0,4000}"),
         stale in proptest::collection::vec("[a-z]{1,20}", 0..9),
         budget in 300usize..2000,
         skip in 0usize..1_000_000,
     ) {
-        let found: Vec<FoundPlace> = texts.iter().map(|(at, text, head)| place(at, text, *head)).collect();
+        let found: Vec<FoundPlace> = texts.iter().map(|(at, text, head, whole)| FoundPlace { whole: whole.clone(), ..place(at, text, *head) }).collect();
         let n_found = found.len();
         let commit = Some("0".repeat(64));
         let answer = ToolAnswer { commit, notes, empty, stale, ..ToolAnswer::default() };

@@ -78,7 +78,7 @@ impl AgentTool {
         // Models write null for what they leave out.
         let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
         let (of_page, rest): (JsonObject, JsonObject) = given.partition(|(name, _)| PageCall::NAMES.contains(&&**name));
-        let page = self.read::<PageCall>(of_page)?.page()?;
+        let page = self.read::<PageCall>(of_page)?.page(self)?;
         match self {
             Self::Search => search::call(project, self.read(rest)?, page),
             Self::Symbol => symbol::call(project, self.read(rest)?, page),
@@ -100,7 +100,7 @@ impl AgentTool {
 pub(crate) struct PageCall {
     /// `next` of the answer before.
     skip: Option<u32>,
-    /// Tokens of the answer (2000).
+    /// Tokens of the answer (2000; search: 1200).
     budget: Option<u32>,
 }
 
@@ -108,9 +108,10 @@ impl PageCall {
     /// Its names among the arguments of a call.
     const NAMES: [&str; 2] = ["skip", "budget"];
 
-    fn page(&self) -> Result<AnswerPage> {
+    fn page(&self, tool: AgentTool) -> Result<AnswerPage> {
+        let tokens = if tool == AgentTool::Search { search::TOKENS } else { TOKENS };
         let skip = in_range("skip", self.skip.unwrap_or(0), [0, MOST_SKIPPED])?;
-        let budget = in_range("budget", self.budget.unwrap_or(TOKENS), BUDGETS)?;
+        let budget = in_range("budget", self.budget.unwrap_or(tokens), BUDGETS)?;
         Ok(AnswerPage { skip, budget })
     }
 }

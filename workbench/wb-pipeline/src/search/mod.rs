@@ -189,6 +189,9 @@ fn holds(index: &CodeIndex) -> String {
     format!("{}{at}{further}: {files} files, {units} units, {bytes:.1} MB", index.root().display())
 }
 
+/// Characters of a unit for people, who are shown a few lines of it.
+const FOR_PEOPLE: usize = 300;
+
 /// A question to a project, and the form of the answer.
 pub struct ProjectSearch {
     /// The question.
@@ -206,7 +209,7 @@ pub struct ProjectSearch {
 /// The form in which an answer is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchForm {
-    /// Places with the first of their lines.
+    /// Places with a few of their lines.
     Text,
     /// Places with what their scores are made of.
     Explained,
@@ -219,6 +222,11 @@ pub enum SearchForm {
 impl ProjectSearch {
     /// Asks, after making the index where there is none; true where there was an answer.
     pub fn ask(mut self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
+        self.weights.excerpt = match self.form {
+            SearchForm::Snippets => None,
+            SearchForm::Text | SearchForm::Explained => self.weights.excerpt.map(|most| most.min(FOR_PEOPLE)),
+            SearchForm::Json => self.weights.excerpt,
+        };
         let mut index = if self.fresh { place.bring_up(false, progress)?.0 } else { place.open(progress)? };
         let asks_words = self.request.parted.has_words();
         if !self.words && asks_words {

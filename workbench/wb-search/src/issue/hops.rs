@@ -39,11 +39,4 @@ impl CodeIndex {
         let names: Vec<String> = found.into_iter().map(|(_, name)| name).collect();
         (!names.is_empty()).then(|| like.asking(&names.join(" ")))
     }
-
-    /// A unit's lines; none where its file is not what it was.
-    fn text_of(&self, unit: &FoundUnit) -> Option<String> {
-        let text = self.current_text(self.units()[unit.unit].file as usize)?;
-        let [from, to] = unit.lines.map(|line| line as usize);
-        Some(text.lines().take(to).skip(from - 1).collect::<Vec<_>>().join("\n"))
-    }
 }

@@ -132,6 +132,13 @@ impl PartedQuestion {
         Ok((unknown, none))
     }
 
+    /// The words of all parts, each with the weight of its part.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (&str, f32)> {
+        self.questions
+            .iter()
+            .flat_map(|(question, weight)| question.words().iter().map(|(word, _)| (word.as_str(), *weight)))
+    }
+
     /// True where something is asked in words.
     pub fn has_words(&self) -> bool {
         self.text.is_some() || self.questions.iter().any(|(question, _)| !question.text().is_empty())

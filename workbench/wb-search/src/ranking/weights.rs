@@ -22,6 +22,9 @@ pub struct RankingWeights {
     pub context: ContextWeights,
     /// Weight of a question that the answers before it brought up, beside theirs.
     pub hop: f32,
+    /// Characters from which an answer has an excerpt of a unit: its defining line and the lines with most of the question;
+    /// none for all of its lines.
+    pub excerpt: Option<usize>,
 }
 
 /// Weights by the form of a question.
@@ -47,7 +50,7 @@ impl RankingWeights {
     pub fn plain() -> Self {
         let plain = IntentWeights { symbol: SignalWeights::plain(), prose: SignalWeights::plain() };
         let (words, vectors) = (plain.clone(), plain);
-        Self { words, vectors, issue: None, context: ContextWeights::none(), hop: 0.0 }
+        Self { words, vectors, issue: None, context: ContextWeights::none(), hop: 0.0, excerpt: None }
     }
 
     /// The weights of a question to an index: of names or of prose, with vectors where both have some.

@@ -7,9 +7,9 @@ use wb_retrieval::trec::{TrecRanking, read_runs};
 
 use super::{
     LoadedSet, Measured, QuestionValues, SetQuestion,
-    measure::{DEPTH, LineLengths},
+    measure::{DEPTH, ShownSizes},
     read_json,
-    values::RankedLines,
+    values::{Named, RankedLines},
 };
 use crate::{CodeIndex, Error, RankingWeights, Result};
 
@@ -44,7 +44,7 @@ impl LoadedSet {
         }
         let runs = read_runs(path)?;
         let by_query: HashMap<&str, &TrecRanking> = runs.iter().map(|run| (run.query.as_str(), run)).collect();
-        let lengths = LineLengths::of_all(indexes);
+        let lengths = ShownSizes::of_all(indexes);
         let id = |question: &SetQuestion| question.id.replace(' ', "%20");
         if !self.questions.iter().any(|question| by_query.contains_key(id(question).as_str())) {
             let example = self.questions.first().map_or("", |question| question.id.as_str());
@@ -56,7 +56,7 @@ impl LoadedSet {
         let questions = self.questions.iter().enumerate().map(|(at, question)| {
             let hits = by_query.get(id(question).as_str()).map_or(&[][..], |run| &run.hits);
             let found: Vec<RankedLines> = hits.iter().take(DEPTH).map(|(document, _)| lines_of(document)).collect();
-            QuestionValues::of(self, at, &found, &lengths[question.repository])
+            QuestionValues::of(self, at, found, &lengths[question.repository])
         });
         let questions =
             questions.collect::<Result<_>>().map_err(|error| error.within(format!("cannot use {contestant}")))?;
@@ -90,7 +90,7 @@ fn lines_of(document: &str) -> RankedLines {
         Some((path, [from.parse().ok()?, to.parse().ok()?]))
     });
     let (path, lines) = parsed.unwrap_or((document, [1, u32::MAX]));
-    RankedLines { path: path.replace("%20", " "), lines }
+    RankedLines { path: path.replace("%20", " "), lines, shown: vec![lines], named: Named::No }
 }
 
 #[cfg(test)]
@@ -105,7 +105,8 @@ mod tests {
             ("c:/a.rs:7-9", "c:/a.rs", [7, 9]),
             ("C:a.rs", "C:a.rs", [1, u32::MAX]),
         ] {
-            assert_eq!(lines_of(document), RankedLines { path: path.into(), lines }, "{document}");
+            let expected = RankedLines { path: path.into(), lines, shown: vec![lines], named: Named::No };
+            assert_eq!(lines_of(document), expected, "{document}");
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     path::{Component, Path},
-    sync::OnceLock,
     time::Instant,
 };
 
@@ -16,12 +15,18 @@ use wb_core::{
 
 use super::{
     LoadedSet, SearchSet, SetQuestion,
-    values::{RankedLines, values},
+    values::{Named, RankedLines, values},
 };
-use crate::{CodeIndex, Error, RankingWeights, Result, index::UnitNames};
+use crate::{
+    CodeIndex, Error, FoundUnit, RankingWeights, Result,
+    answer::GAP,
+    excerpts::Excerpts,
+    file_lines::{FileLines, run},
+    index::UnitNames,
+};
 
 /// Answers that are looked at.
-pub(super) const DEPTH: usize = 60;
+pub(super) const DEPTH: usize = 100;
 /// Answers that are asked for where time is taken.
 const ANSWERS: usize = 10;
 /// semble's metrics that are means of means.
@@ -81,7 +86,7 @@ pub struct Measured {
 
 /// Measures a ranking on a set; `indexes` are those of its repositories, in their order.
 pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights, contestant: &str) -> Result<Measured> {
-    Ok(Measured::of(set, contestant, answered(set, indexes, &LineLengths::of_all(indexes), weights)?))
+    Ok(Measured::of(set, contestant, answered(set, indexes, &ShownSizes::of_all(indexes), weights)?))
 }
 
 impl Measured {
@@ -144,11 +149,11 @@ pub fn seconds(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights)
     Ok(seconds)
 }
 
-/// Asks every question; `lengths` are those of the indexes' files.
+/// Asks every question; `sizes` are those of the indexes' files.
 pub(super) fn answered(
     set: &LoadedSet,
     indexes: &[CodeIndex],
-    lengths: &[LineLengths<'_>],
+    sizes: &[ShownSizes<'_>],
     weights: &RankingWeights,
 ) -> Result<Vec<QuestionValues>> {
     let ask = |(at, question): (usize, &SetQuestion)| {
@@ -157,8 +162,10 @@ pub(super) fn answered(
         let found = index.search_issue(&asked, weights, DEPTH)?;
         let best_score = found.first().map_or(0.0, |found| f64::from(found.score));
         let found = index.with_first(found, &question.first, DEPTH);
-        let found: Vec<RankedLines> = found.into_iter().map(RankedLines::from).collect();
-        let mut of_question = QuestionValues::of(set, at, &found, &lengths[question.repository])?;
+        let excerpts = Excerpts::new(index, &asked, weights.excerpt)?;
+        let sizes = &sizes[question.repository];
+        let found: Vec<RankedLines> = found.into_iter().map(|found| sizes.ranked(found, &excerpts)).collect();
+        let mut of_question = QuestionValues::of(set, at, found, sizes)?;
         if set.set == SearchSet::NoAnswer {
             of_question.values.insert(CONFIDENCE.to_owned(), f64::from(index.confidence(&asked)?));
             of_question.values.insert(BEST_SCORE.to_owned(), best_score);
@@ -170,19 +177,19 @@ pub(super) fn answered(
 
 impl QuestionValues {
     /// Values of the answers to a question, by its position in the set.
-    pub(super) fn of(set: &LoadedSet, at: usize, found: &[RankedLines], lengths: &LineLengths<'_>) -> Result<Self> {
+    pub(super) fn of(set: &LoadedSet, at: usize, mut found: Vec<RankedLines>, sizes: &ShownSizes<'_>) -> Result<Self> {
         let question = &set.questions[at];
-        let is_named = question.symbol.as_deref().map(|name| {
-            let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
-            move |found: &RankedLines| in_file(found) && lengths.index.has_name(found, name)
-        });
-        let is_named = is_named.as_ref().map(|is_named| is_named as &dyn Fn(&RankedLines) -> bool);
+        if let Some(symbol) = &question.symbol {
+            let targets = &question.targets;
+            let in_files = found.iter_mut().filter(|found| targets.iter().any(|target| target.path == found.path));
+            in_files.for_each(|found| found.named = sizes.named(found, symbol));
+        }
         Ok(Self {
             at,
             id: question.id.clone(),
             category: question.category.clone(),
             repository: set.repositories[question.repository].name.clone(),
-            values: values(set.set, question, found, &lengths.sizes(found)?, is_named),
+            values: values(set.set, question, &found, &sizes.of(&found)?),
         })
     }
 }
@@ -219,76 +226,79 @@ impl CodeIndex {
     fn file_at(&self, path: &str) -> Option<usize> {
         self.files().binary_search_by(|file| file.path.as_str().cmp(path)).ok()
     }
-
-    /// True where lines have a part of what a name is defined as.
-    fn has_name(&self, found: &RankedLines, name: &str) -> bool {
-        let Some(file) = self.file_at(&found.path) else { return false };
-        let [first, end] = self.files()[file].units;
-        let [from, to] = found.lines;
-        (first as usize..end as usize).any(|unit| {
-            let lines = self.units()[unit].lines;
-            let UnitNames { own, scope, .. } = self.names(unit);
-            // Lines further down in a long function are a part of it.
-            let is_called = own.contains(&name) || own.is_empty() && scope.last() == Some(&name);
-            lines[0] <= to && lines[1] >= from && is_called
-        })
-    }
 }
 
-/// Characters of a text's lines, their ends counted.
-fn line_lengths(text: &str) -> Vec<usize> {
-    text.lines().map(|line| line.chars().count() + 1).collect()
+/// Sizes of what answers show, by the files as they were indexed; a file is read when it is first asked for.
+pub(super) struct ShownSizes<'a> {
+    lines: FileLines<'a>,
 }
 
-/// Characters of each file's lines, by the files as they are; a file is read when it is first asked for.
-pub(super) struct LineLengths<'a> {
-    index: &'a CodeIndex,
-    files: Vec<OnceLock<Vec<usize>>>,
-}
-
-impl<'a> LineLengths<'a> {
+impl<'a> ShownSizes<'a> {
     /// One for each index; no file is read yet.
     pub(super) fn of_all(indexes: &'a [CodeIndex]) -> Vec<Self> {
-        let of = |index: &'a CodeIndex| Self { index, files: index.files().iter().map(|_| OnceLock::new()).collect() };
-        indexes.iter().map(of).collect()
+        indexes.iter().map(|index| Self { lines: FileLines::new(index) }).collect()
     }
 
-    fn of_file(&self, file: usize) -> &[usize] {
-        self.files[file].get_or_init(|| {
-            let path = self.index.root().join(&self.index.files()[file].path);
-            line_lengths(&std::fs::read_to_string(path).unwrap_or_default())
-        })
+    /// A unit with the lines that an answer has of it.
+    fn ranked(&self, FoundUnit { path, lines, unit, .. }: FoundUnit, excerpts: &Excerpts) -> RankedLines {
+        let unit = &self.lines.index().units()[unit];
+        let of_file = self.lines.of(unit.file as usize);
+        let shown = of_file.map_or_else(|| vec![lines], |of_file| excerpts.of(unit, of_file));
+        RankedLines { path, lines, shown, named: Named::No }
     }
 
-    /// Characters of what was found.
+    /// The part that lines have of what a name is defined as in their file.
+    fn named(&self, found: &RankedLines, name: &str) -> Named {
+        let index = self.lines.index();
+        let Some(file) = index.file_at(&found.path) else { return Named::No };
+        let lines = self.lines.of(file).unwrap_or_default();
+        let has_name = |shown: &[u32; 2]| run(lines, *shown).iter().any(|line| line.contains(name));
+        let of_unit = |unit: usize| {
+            let UnitNames { own, scope, .. } = index.names(unit);
+            match own.contains(&name) {
+                true if found.shown.iter().any(has_name) => Named::Shown,
+                true => Named::Unshown,
+                // Lines further down in a long function are a part of it.
+                false if own.is_empty() && scope.last() == Some(&name) => Named::Shown,
+                false => Named::No,
+            }
+        };
+        let ([first, end], [from, to]) = (index.files()[file].units, found.lines);
+        let has_line = |unit: &usize| index.units()[*unit].lines[0] <= to && index.units()[*unit].lines[1] >= from;
+        (first as usize..end as usize).filter(has_line).map(of_unit).max().unwrap_or_default()
+    }
+
+    /// Characters of what is shown.
     ///
     /// # Errors
     ///
     /// If another ranking names a file that is not there, so that what it gives to read cannot be counted.
-    fn sizes(&self, found: &[RankedLines]) -> Result<Vec<f64>> {
-        let size = |RankedLines { path, lines }: &RankedLines| {
-            let sum = |lengths: &[usize]| {
-                let last = (lines[1] as usize).min(lengths.len());
-                lengths.get(lines[0].max(1) as usize - 1..last).unwrap_or_default().iter().sum::<usize>() as f64
-            };
-            match self.index.file_at(path) {
-                Some(file) => Ok(sum(self.of_file(file))),
-                // Another ranking may look at files that this index leaves aside.
-                None => Ok(sum(&line_lengths(&self.left_aside(path)?))),
-            }
+    fn of(&self, found: &[RankedLines]) -> Result<Vec<f64>> {
+        let size = |found: &RankedLines| match self.lines.index().file_at(&found.path) {
+            Some(file) => Ok(characters(found, self.lines.of(file).unwrap_or_default())),
+            // Another ranking may look at files that this index leaves aside.
+            None => Ok(characters(found, &self.left_aside(&found.path)?)),
         };
         found.iter().map(size).collect()
     }
 
-    /// Text of a file that the index does not have.
-    fn left_aside(&self, path: &str) -> Result<String> {
-        let root = self.index.root();
+    /// Lines of a file that the index does not have.
+    fn left_aside(&self, path: &str) -> Result<Vec<String>> {
+        let root = self.lines.index().root();
         let is_below = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let text = is_below.then(|| std::fs::read(root.join(path)).ok()).flatten();
         let text = text.ok_or_else(|| {
             let what = format!("{path} is no file of {}, expected a path below it", root.display());
             Error::failed(what).with_hint("documents of a run file are PATH:FROM-TO, as `--trec OUT` writes them")
         })?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
     }
+}
+
+/// Characters of the runs of a file's lines that are shown, the ends of lines and what stands between runs counted.
+fn characters(found: &RankedLines, lines: &[String]) -> f64 {
+    let of_line = |line: &String| line.chars().count() + 1;
+    let of_run = |shown: &[u32; 2]| run(lines, *shown).iter().map(of_line).sum::<usize>();
+    let gaps = found.shown.len().saturating_sub(1) * (GAP.chars().count() + 1);
+    (found.shown.iter().map(of_run).sum::<usize>() + gaps) as f64
 }

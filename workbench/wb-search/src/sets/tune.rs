@@ -4,7 +4,7 @@ use wb_core::statistics::mean;
 
 use super::{
     LoadedSet, Measured, SearchSet, SetQuestion,
-    measure::{LineLengths, answered, value},
+    measure::{ShownSizes, answered, value},
 };
 use crate::{
     CodeIndex, RankingWeights, Result, SearchQuestion,
@@ -75,7 +75,7 @@ fn worth_by(set: SearchSet, value: impl Fn(&str) -> f64) -> f64 {
 /// each gain. Sets count alike, however many questions they have.
 pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
     // Files are read once for all weights that are tried.
-    let lengths: Vec<Vec<LineLengths<'_>>> = sets.iter().map(|(_, indexes)| LineLengths::of_all(indexes)).collect();
+    let lengths: Vec<Vec<ShownSizes<'_>>> = sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect();
     let reached_by = |weights: &RankingWeights| -> Result<f64> {
         let worths = sets.iter().zip(&lengths).map(|((set, indexes), lengths)| {
             let questions = answered(set, indexes, lengths, weights)?;

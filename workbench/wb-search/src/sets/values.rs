@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{SearchSet, SetQuestion, Target};
-use crate::{FoundUnit, answer::CHARS};
+use crate::answer::CHARS;
 
 /// Answers that semble reads where it counts tokens.
 const SEMBLES_DEPTH: usize = 50;
@@ -13,22 +13,31 @@ const SEMBLES_DEPTH: usize = 50;
 pub(super) struct RankedLines {
     pub path: String,
     pub lines: [u32; 2],
+    /// Runs of these lines that an answer has.
+    pub shown: Vec<[u32; 2]>,
+    /// The part that they have of what the question's symbol is defined as.
+    pub named: Named,
 }
 
-impl From<FoundUnit> for RankedLines {
-    fn from(FoundUnit { path, lines, .. }: FoundUnit) -> Self {
-        Self { path, lines }
-    }
+/// The part that lines have of a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Named {
+    /// None.
+    #[default]
+    No,
+    /// One that an answer does not show.
+    Unshown,
+    /// One that an answer shows.
+    Shown,
 }
 
-/// Metrics of one question's answers; `sizes` are their characters, `is_named` is true for one that defines the question's
-/// symbol, where it has one; else lines say what is right.
+/// Metrics of one question's answers: ranks count units, tokens what an answer shows of them. `sizes` are the characters of
+/// that.
 pub(super) fn values(
     set: SearchSet,
     question: &SetQuestion,
     found: &[RankedLines],
     sizes: &[f64],
-    is_named: Option<&dyn Fn(&RankedLines) -> bool>,
 ) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     // No place is right for a question without an answer.
@@ -43,6 +52,7 @@ pub(super) fn values(
         first(hits).map(|at| sizes[..=at].iter().sum::<f64>() / CHARS as f64).unwrap_or(f64::INFINITY)
     };
     let any = |found: &RankedLines| question.targets.iter().any(|target| covers(set, found, target));
+    let any_shown = |found: &RankedLines| question.targets.iter().any(|target| shows(set, found, target));
     match set {
         SearchSet::Semble => {
             put("ndcg@10", ndcg(question, found, 10));
@@ -66,7 +76,7 @@ pub(super) fn values(
             put("file@2000", yes(tokens(&in_file) <= 2000.0));
             if question.targets.iter().any(|target| target.lines.is_some()) {
                 let in_lines = |found: &RankedLines| {
-                    question.targets.iter().any(|target| target.lines.is_some() && covers(set, found, target))
+                    question.targets.iter().any(|target| target.lines.is_some() && shows(set, found, target))
                 };
                 for budget in [1000, 2000, 4000, 8000] {
                     put(&format!("line@{budget}"), yes(tokens(&in_lines) <= f64::from(budget)));
@@ -107,18 +117,21 @@ pub(super) fn values(
             }
         }
         SearchSet::Cqs => {
-            let is_named = is_named.unwrap_or(&any);
+            // Where the question has no symbol, lines say what is right.
+            let by_name = question.symbol.is_some();
+            let is_named = |found: &RankedLines| if by_name { found.named > Named::No } else { any(found) };
+            let is_shown = |found: &RankedLines| if by_name { found.named == Named::Shown } else { any_shown(found) };
             for k in [1, 5, 20] {
-                put(&format!("r@{k}"), yes(first(is_named).is_some_and(|at| at < k)));
+                put(&format!("r@{k}"), yes(first(&is_named).is_some_and(|at| at < k)));
                 put(&format!("lines_r@{k}"), yes(first(&any).is_some_and(|at| at < k)));
             }
             for budget in [1000, 2000, 4000, 8000] {
-                put(&format!("chunk@{budget}"), yes(tokens(&any) <= f64::from(budget)));
-                put(&format!("named@{budget}"), yes(tokens(is_named) <= f64::from(budget)));
+                put(&format!("chunk@{budget}"), yes(tokens(&any_shown) <= f64::from(budget)));
+                put(&format!("named@{budget}"), yes(tokens(&is_shown) <= f64::from(budget)));
             }
         }
     }
-    let tokens = tokens(&any);
+    let tokens = tokens(&any_shown);
     if tokens.is_finite() {
         put("tokens_to_first_hit", tokens);
     }
@@ -130,7 +143,7 @@ pub(super) fn values(
 fn recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], budget: f64) -> f64 {
     let read = within(found, sizes, budget).take(SEMBLES_DEPTH);
     let read: Vec<&RankedLines> = read.collect();
-    let covered = |target: &&Target| read.iter().any(|found| covers(SearchSet::Semble, found, target));
+    let covered = |target: &&Target| read.iter().any(|found| shows(SearchSet::Semble, found, target));
     question.targets.iter().filter(covered).count() as f64 / question.targets.len().max(1) as f64
 }
 
@@ -154,13 +167,23 @@ fn line_recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], bud
         })
         .collect();
     let seen: HashSet<(&str, u32)> = within(found, sizes, budget)
-        .flat_map(|unit| (unit.lines[0]..=unit.lines[1]).map(|line| (unit.path.as_str(), line)))
+        .flat_map(|unit| unit.shown.iter().flat_map(|[from, to]| (*from..=*to).map(|line| (unit.path.as_str(), line))))
         .collect();
     gold.intersection(&seen).count() as f64 / gold.len().max(1) as f64
 }
 
-/// True where a unit is in the target, or has one of its lines. semble takes paths that end alike for the same.
+/// True where a unit is in the target, or has one of its lines.
 fn covers(set: SearchSet, found: &RankedLines, target: &Target) -> bool {
+    have(set, found, &[found.lines], target)
+}
+
+/// True where what an answer shows of a unit is in the target, or has one of its lines.
+fn shows(set: SearchSet, found: &RankedLines, target: &Target) -> bool {
+    have(set, found, &found.shown, target)
+}
+
+/// True where runs of lines of a unit's file are in the target. semble takes paths that end alike for the same.
+fn have(set: SearchSet, found: &RankedLines, runs: &[[u32; 2]], target: &Target) -> bool {
     let ends_with = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
@@ -168,7 +191,7 @@ fn covers(set: SearchSet, found: &RankedLines, target: &Target) -> bool {
         SearchSet::Semble => ends_with(&found.path, &target.path) || ends_with(&target.path, &found.path),
         _ => found.path == target.path,
     };
-    same && target.lines.is_none_or(|[from, to]| found.lines[1] >= from && found.lines[0] <= to)
+    same && target.lines.is_none_or(|[from, to]| runs.iter().any(|[first, last]| *last >= from && *first <= to))
 }
 
 /// Binary gains at the ranks of the first unit for each target; the ideal has all targets first.

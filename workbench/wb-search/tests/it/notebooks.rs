@@ -43,11 +43,8 @@ fn a_notebook_is_found_by_its_cells_and_its_lines_are_those_of_the_file() {
     let index = indexed(folder.path());
     let file = index.files().iter().find(|file| file.path == "a/churn.ipynb").unwrap();
     assert_eq!((file.role, file.language.as_str()), (FileRole::Example, "python"));
-    let answer = SearchAnswer::of(
-        &index,
-        &request("make more rows of the rare class", None),
-        &RankingWeights::shipped().unwrap(),
-    );
+    let weights = RankingWeights { excerpt: None, ..RankingWeights::shipped().unwrap() };
+    let answer = SearchAnswer::of(&index, &request("make more rows of the rare class", None), &weights);
     let answer = answer.unwrap();
     let first = &answer.answers[0];
     assert_eq!(

@@ -1,6 +1,8 @@
 //! Answers of small projects.
 
-use wb_search::{FileContext, FileRole, PartedQuestion, RankingWeights, SearchAnswer, SearchContext, SearchQuestion};
+use wb_search::{
+    FileContext, FileRole, PartedQuestion, RankingWeights, SearchAnswer, SearchContext, SearchQuestion, answer::Extent,
+};
 
 use crate::{PARSER, SERVER, indexed, project, request, write};
 
@@ -149,6 +151,28 @@ fn an_answer_says_what_is_stale_and_why_it_is_empty() {
     write(folder.path(), "a.rs", "fn changed() {}\n");
     let stale = answer("configuration", None);
     assert_eq!((stale.stale, stale.answers[0].text.as_str()), (vec!["a.rs".to_owned()], ""));
+}
+
+#[test]
+fn long_units_are_excerpts_and_whole_where_the_budget_has_room() {
+    let fill = |from: u32| (from..from + 20).map(|n| format!("    let value_{n} = compute(n);\n")).collect::<String>();
+    let text = format!("fn zebra() {{\n{}    paint(\"stripes\");\n{}}}\n", fill(10), fill(30));
+    let folder = project(&[("a.rs", &text)]);
+    let index = indexed(folder.path());
+    let weights = RankingWeights::shipped().unwrap();
+    let ask = |budget: Option<usize>, weights: &RankingWeights| {
+        let answer = SearchAnswer::of(&index, &request("zebra stripes", budget), weights).unwrap();
+        answer.answers.into_iter().next().unwrap()
+    };
+    let short = ask(None, &weights);
+    // The defining line, then from the line with the other word on what 600 characters hold beside it.
+    assert_eq!((short.extent, short.shown.as_slice()), (Extent::Excerpt, &[[1, 1], [22, 40]][..]));
+    assert_eq!((short.found.lines, short.text.lines().count()), ([1, 43], 1 + 1 + 19));
+    assert!(short.text.starts_with("fn zebra() {\n…\n    paint(\"stripes\");\n    let value_30"), "{}", short.text);
+    for whole in [ask(Some(1_000), &weights), ask(None, &RankingWeights { excerpt: None, ..weights.clone() })] {
+        assert_eq!((whole.extent, whole.shown.len(), whole.text.as_str()), (Extent::Whole, 0, text.trim_end()));
+    }
+    assert_eq!(ask(Some(200), &weights), short);
 }
 
 #[test]

@@ -119,9 +119,15 @@ fn budgets_count_four_characters_a_token() {
     let found = measured(SearchSet::Cqs, folder.path());
     let values = &found.questions[0].values;
     assert_eq!((values["r@1"], values["r@5"], values["chunk@1000"]), (0.0, 1.0, 1.0));
-    // All of `a.rs` (its last empty line aside), then two lines.
+    // Of `a.rs` the defining line, the one with all words, and 17 after it, as many as fit into 600 characters; then two lines.
+    assert_eq!(values["tokens_to_first_hit"], f64::from(2 * 21 + 17 * 32 + 11 + 16) / 4.0);
+    // All of `a.rs` (its last empty line aside) where units are shown whole.
+    let (loaded, weights) = (SearchSet::Cqs.load(folder.path()).unwrap(), RankingWeights::shipped().unwrap());
+    let whole = RankingWeights { excerpt: None, ..weights };
+    let found = measure(&loaded, &indexes(&loaded), &whole, "whole").unwrap();
     let text = std::fs::read_to_string(folder.path().join("corpus/a.rs")).unwrap();
-    assert_eq!(values["tokens_to_first_hit"], (text.chars().count() + 11 + 16) as f64 / 4.0);
+    let expected = (text.chars().count() + 11 + 16) as f64 / 4.0;
+    assert_eq!(found.questions[0].values["tokens_to_first_hit"], expected);
 }
 
 #[test]

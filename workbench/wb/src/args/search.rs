@@ -95,9 +95,12 @@ pub struct SearchArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["number", "explain"], requires = "question",
           value_parser = clap::value_parser!(u16).range(1..=100))]
     pub snippets: Option<u16>,
-    /// Tokens of text at most (a token: four characters): units whole while they fit, then the lines that define them.
+    /// Tokens of text at most (a token: four characters): what fits, of the rest the lines that define it; then whole units.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
+    /// All lines of each answer, in place of excerpts of long ones: its defining line and those with most of the question.
+    #[arg(long, conflicts_with = "snippets")]
+    pub whole: bool,
     /// Answers only if the probability that something here does is at least this (`confidence` in the JSON).
     #[arg(long, value_name = "P")]
     pub abstain: Option<f32>,

@@ -80,7 +80,8 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         args::SearchArguments { explain: true, .. } => SearchForm::Explained,
         _ => SearchForm::Text,
     };
-    let weights = search::weights(arguments.weights.as_deref())?;
+    let mut weights = search::weights(arguments.weights.as_deref())?;
+    weights.excerpt = weights.excerpt.filter(|_| !arguments.whole);
     let issue = arguments.issue.as_deref().map(typed::text_of).transpose()?;
     let mut parted = match &issue {
         Some(text) => PartedQuestion::new(text, &question, &weights),
@@ -94,16 +95,9 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         (None, true) => usize::MAX,
         (None, false) => ANSWERS,
     };
+    let args::SearchArguments { regexp: pattern, budget, abstain, .. } = arguments;
     let asked = ProjectSearch {
-        request: AnswerRequest {
-            question,
-            parted,
-            pattern: arguments.regexp,
-            most,
-            budget: arguments.budget,
-            abstain: arguments.abstain,
-            routed: None,
-        },
+        request: AnswerRequest { question, parted, pattern, most, budget, abstain, routed: None },
         weights,
         fresh: arguments.fresh,
         words: arguments.words,
