@@ -242,7 +242,7 @@ impl SearchAnswer {
                 if self.encoder.is_some() {
                     let _ = write!(told, "meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
                 }
-                let _ = write!(told, "role {:.2}", s.role);
+                let _ = write!(told, "central {:.2}, role {:.2}", s.central, s.role);
                 if s.context != 1.0 {
                     let _ = write!(told, ", context {:.2}", s.context);
                 }

@@ -280,6 +280,11 @@ fn write_postings(to: &mut Writer, postings: &Postings) {
     }
 }
 
+/// Reads how many units have a word, with which its postings begin.
+pub(super) fn n_units_with(from: &mut Reader<'_>, n_units: usize) -> Result<u32> {
+    from.below(n_units as u64 + 1)
+}
+
 /// Reads a word's postings: how many units have it, each of them, and each file with it in its path.
 pub(super) fn each_posting(
     mut from: Reader<'_>,
@@ -292,7 +297,7 @@ pub(super) fn each_posting(
         before.checked_add(step).filter(|at| *at < n as u64).and_then(|at| u32::try_from(at).ok()).ok_or_else(damaged)
     };
     let mut before = 0;
-    let has = from.below(n_units as u64 + 1)?;
+    let has = n_units_with(&mut from, n_units)?;
     for _ in 0..has {
         let step = from.number()?;
         let unit = next(before, step >> 1, n_units)?;

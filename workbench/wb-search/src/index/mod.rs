@@ -291,6 +291,12 @@ impl CodeIndex {
         Ok(Some(known.unwrap_or_else(|| self.rarity(0))))
     }
 
+    /// Units that have a word.
+    pub(crate) fn n_units_with(&self, word: &str) -> Result<u32> {
+        let Some(bytes) = self.sections.find(word)? else { return Ok(0) };
+        layout::n_units_with(&mut Reader(bytes), self.units.len())
+    }
+
     /// Rarity of a word that so many units have, as BM25 has it.
     pub(crate) fn rarity(&self, has: u32) -> f32 {
         let (n, has) = (self.units.len() as f32, has as f32);

@@ -1,7 +1,11 @@
 //! The signals of a unit for a question, and the one score that they make.
 
+use std::collections::hash_map::Entry;
+
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use wb_retrieval::code_tokens::CodeTokenizer;
 
 use super::{SearchQuestion, weights::SignalWeights, word_scores::WordScores};
 use crate::{
@@ -28,6 +32,8 @@ pub struct Signals {
     pub meaning: f32,
     /// Meaning of the file's five best units, as a share of the best file's.
     pub theme: f32,
+    /// Share of the units that say the file's own name, both as logarithms.
+    pub central: f32,
     /// Factor for the file's role.
     pub role: f32,
     /// Factor for the files that whoever asks has to do with.
@@ -44,7 +50,7 @@ impl Signals {
             + weights.coherence * self.coherence
             + weights.means * self.meaning
             + weights.file_means * self.theme;
-        self.role * self.context * sum
+        self.role * self.context * (1.0 + weights.centrality * self.central) * sum
     }
 
     /// Each the greater one of two.
@@ -58,6 +64,7 @@ impl Signals {
             coherence: self.coherence.max(other.coherence),
             meaning: self.meaning.max(other.meaning),
             theme: self.theme.max(other.theme),
+            central: self.central.max(other.central),
             role: self.role.max(other.role),
             context: self.context.max(other.context),
         }
@@ -129,14 +136,30 @@ pub(super) fn candidates(
     }
     let mut found: Vec<(usize, Signals)> = scored.into_iter().map(|(_, unit)| (unit, first_look(unit))).collect();
     let mut tokens = tokenizer();
+    let mut central: FxHashMap<u32, f32> = FxHashMap::default();
     for (unit, signals) in &mut found {
-        let names = index.names(*unit);
-        if files[units[*unit].file as usize].role == FileRole::Source && is_test(&names) {
+        let (names, file) = (index.names(*unit), units[*unit].file);
+        if weights.centrality > 0.0 {
+            signals.central = match central.entry(file) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => *new.insert(centrality(index, &files[file as usize].path, &mut tokens)?),
+            };
+        }
+        if files[file as usize].role == FileRole::Source && is_test(&names) {
             signals.role = roles[FileRole::Test as usize];
         }
         signals.definition = names.own.iter().map(|name| asked.spelled_by(&tokens.words(name))).fold(0.0, f32::max);
     }
     Ok(found)
+}
+
+/// Share of the units that say a file's own name, both as logarithms: what a project is about is what its files speak of.
+fn centrality(index: &CodeIndex, path: &str, tokens: &mut CodeTokenizer) -> Result<f32> {
+    let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+    // The name as one word, which is the longest.
+    let Some(word) = tokens.words(stem).into_iter().max_by_key(String::len) else { return Ok(0.0) };
+    let [n, all] = [index.n_units_with(&word)?, index.units().len() as u32].map(|n| (1.0 + n as f32).ln());
+    Ok(n / all)
 }
 
 /// True for a test that stands among what it tests, by its name.

@@ -23,7 +23,7 @@ struct Dial {
     most: f32,
 }
 
-const DIALS: [Dial; 19] = [
+const DIALS: [Dial; 20] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
@@ -36,6 +36,7 @@ const DIALS: [Dial; 19] = [
     dial("coherence", |w| &mut w.coherence, 0.1, 3.0),
     dial("means", |w| &mut w.means, 0.2, 4.0),
     dial("file_means", |w| &mut w.file_means, 0.2, 4.0),
+    dial("centrality", |w| &mut w.centrality, 0.05, 1.0),
     dial("again", |w| &mut w.again, 0.1, 1.0),
     dial("test", |w| &mut w.roles.test, 0.1, 1.2),
     dial("example", |w| &mut w.roles.example, 0.1, 1.2),

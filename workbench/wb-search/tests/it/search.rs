@@ -132,6 +132,25 @@ fn a_test_beside_what_it_tests_counts_as_a_test() {
 }
 
 #[test]
+fn a_file_whose_name_the_project_says_comes_before_another() {
+    let body = "fn zebra() {\n    stripes()\n}\n";
+    let others = ["a", "b"].map(|name| (format!("{name}.rs"), format!("fn {name}_first() {{\n    router.ask()\n}}\n")));
+    let mut files = vec![("lion.rs", body), ("router.rs", body)];
+    files.extend(others.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    let folder = project(&files);
+    let index = indexed(folder.path());
+    let mut weights = RankingWeights::shipped().unwrap();
+    let ask = |weights: &RankingWeights| index.search(&SearchQuestion::new("zebra stripes"), weights, 10).unwrap();
+    let found = ask(&weights);
+    assert_eq!(found.iter().map(|found| found.path.as_str()).collect::<Vec<_>>(), ["router.rs", "lion.rs"]);
+    // Of four units, two say it.
+    assert!((found[0].signals.central - 3_f32.ln() / 5_f32.ln()).abs() < 1e-6, "{:?}", found[0].signals);
+    assert_eq!(found[1].signals.central, 0.0);
+    weights.words.prose.centrality = 0.0;
+    assert_eq!(ask(&weights)[0].path, "lion.rs");
+}
+
+#[test]
 fn an_answer_says_what_is_stale_and_why_it_is_empty() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
     let index = indexed(folder.path());
