@@ -239,10 +239,11 @@ impl SearchAnswer {
                     "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, ",
                     found.score, s.words, s.path, s.stem, s.definition, s.coherence
                 );
+                let _ = write!(told, "central {:.2}, ", s.central);
                 if self.encoder.is_some() {
                     let _ = write!(told, "meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
                 }
-                let _ = write!(told, "central {:.2}, role {:.2}", s.central, s.role);
+                let _ = write!(told, "role {:.2}", s.role);
                 if s.context != 1.0 {
                     let _ = write!(told, ", context {:.2}", s.context);
                 }
