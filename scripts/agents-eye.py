@@ -336,7 +336,7 @@ def page_of(answers, skip, question, n_answers, tokens):
         if form == 3:
             break
         left, size = left - takes(more), size + takes(more)
-        wider = takes({"text": whole["text"]}) - takes(more) if form == 0 else left + 1
+        wider = takes({"text": whole["text"]}) - takes(more) if form == 0 and whole is not excerpt else left + 1
         page.append([excerpt["path"], shown, wider, whole.get("shown", [[first, last]])])
         # What is too large for a whole page is not waited for.
         with_text += len(page) == with_text + 1 and (form == 0 or with_text == 0)
@@ -376,7 +376,7 @@ def wb_graph(repository, question, seeds=3, reads=3, pages=1):
             yield keep(call)
             skip += max(1, with_text)
         votes = collections.Counter()
-        for answer, _ in answers[asked_about : min(skip, asked_about + seeds)]:
+        for _, answer in answers[asked_about : min(skip, asked_about + seeds)]:
             place = f"{answer['path']}:{answer['lines'][0] + head_line(answer)}"
             found = repository.ask("related", "-n", "10", "--", place)["answers"]
             rows = [

@@ -51,7 +51,7 @@ pub struct AnsweredUnit {
     pub found: FoundUnit,
     /// The share of it that is here.
     pub extent: Extent,
-    /// Runs of lines that an excerpt has.
+    /// Runs of lines that an excerpt has, also where there was room for all of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<[u32; 2]>,
     /// Numbers of its lines that the pattern matches, where there is one.
@@ -220,7 +220,7 @@ impl SearchAnswer {
             let whole = lines.of(unit.file as usize).map(|of_file| text_of(of_file, &[unit.lines])).unwrap_or_default();
             if let Some(rest) = (left + one.text.len()).checked_sub(whole.len()) {
                 left = rest;
-                (one.extent, one.shown, one.text) = (Extent::Whole, Vec::new(), whole);
+                (one.extent, one.text) = (Extent::Whole, whole);
             }
         }
     }
@@ -228,7 +228,7 @@ impl SearchAnswer {
     /// Text for a person: a line for each unit, and the first of its lines.
     pub fn text(&self, explain: bool) -> String {
         let mut told = String::new();
-        for AnsweredUnit { found, extent, matched, text, .. } in &self.answers {
+        for AnsweredUnit { found, extent, shown, matched, text, .. } in &self.answers {
             let names = found.names.join(", ");
             let space = if names.is_empty() { "" } else { "  " };
             let _ = writeln!(told, "{}:{}-{}{space}{names}", clean(&found.path), found.lines[0], found.lines[1]);
@@ -253,7 +253,8 @@ impl SearchAnswer {
                 let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");
             }
             let is_shown = |(number, line): &(u64, &str)| match matched.is_empty() {
-                true => !line.trim().is_empty() && !is_mark(line),
+                true if *extent == Extent::Whole && !in_run(shown, *number) => false,
+                true => !line.trim().is_empty() && !is_mark(line) && *line != GAP,
                 false => matched.contains(number),
             };
             for (_, line) in (u64::from(found.lines[0])..).zip(text.lines()).filter(is_shown).take(SHOWN) {
@@ -280,6 +281,11 @@ fn why_empty(index: &CodeIndex, asked: &PartedQuestion, budget: Option<usize>) -
         _ if budget.is_some() => "nothing of it fits into the budget, or is in the files that may answer".to_owned(),
         _ => "what has its words is not among that which may answer".to_owned(),
     })
+}
+
+/// True for a line of some runs, or of no runs.
+fn in_run(runs: &[[u32; 2]], number: u64) -> bool {
+    runs.is_empty() || runs.iter().any(|[from, to]| (u64::from(*from)..=u64::from(*to)).contains(&number))
 }
 
 /// Runs of a file's lines as one text.

@@ -68,12 +68,25 @@ fn is_related(path: &str, current: &str) -> bool {
     folder == current_folder || stem == current_stem && !COMMON.contains(&stem.as_str())
 }
 
+/// The name that says what a file is about: its own without endings, or its folder's, where files of any folder are called so.
+pub(crate) fn own_name(path: &str) -> &str {
+    let mut parts = path.rsplit('/');
+    let stem = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
+    if COMMON.contains(&stem) { parts.next().unwrap_or(stem) } else { stem }
+}
+
 /// Names that files of any folder have.
 const COMMON: [&str; 6] = ["mod", "index", "__init__", "main", "lib", "readme"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_any_folder_are_named_by_theirs() {
+        let names = ["src/parser.rs", "src/parser/mod.rs", "mod.rs", "a/b.test.ts", ".env"].map(own_name);
+        assert_eq!(names, ["parser", "parser", "mod", "b", ""]);
+    }
 
     #[test]
     fn related_files_and_seen_ones() {

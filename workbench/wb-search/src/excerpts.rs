@@ -1,50 +1,71 @@
 //! Excerpts of units: below the line that defines it, the lines of a unit that have most of the question.
 
+use rustc_hash::FxHashMap;
+
 use crate::{
     CodeIndex, PartedQuestion, Result,
     file_lines::run,
     index::IndexedUnit,
-    words::{root, tokenizer},
+    issue::NamedPlace,
+    words::{root, roots, short_forms, tokenizer},
 };
 
 /// The choice of a unit's lines that an answer to a question has.
-pub(crate) struct Excerpts {
-    /// Characters from which a unit is not shown whole; none to show all of it.
+pub(crate) struct Excerpts<'a> {
+    index: &'a CodeIndex,
+    /// Characters above which a unit is not shown whole; none to show all of it.
     most: Option<usize>,
-    /// Roots of the question's words, with their weights.
-    words: Vec<(String, f32)>,
+    /// Places among the weights, of the roots of the question's words and of their short forms.
+    places: FxHashMap<String, usize>,
+    /// Weights of the question's words; the last is that of lines which the question names, more than all words together.
+    weights: Vec<f32>,
+    /// Lines of files that the question names.
+    named: &'a [NamedPlace],
 }
 
-impl Excerpts {
-    /// Excerpts for a question to an index, of units with more than so many characters.
-    pub fn new(index: &CodeIndex, asked: &PartedQuestion, most: Option<usize>) -> Result<Self> {
-        let mut words: Vec<(String, f32)> = Vec::new();
+impl<'a> Excerpts<'a> {
+    /// Excerpts for a question to an index, of units with more than so many characters. Of further hops' names nothing is
+    /// looked for.
+    pub fn new(index: &'a CodeIndex, asked: &'a PartedQuestion, most: Option<usize>) -> Result<Self> {
+        let (mut places, mut weights) = (FxHashMap::default(), Vec::new());
         if most.is_some() {
             for (word, weight) in asked.words() {
-                let rarity = index.each_posting(word, |_, _, _| {}, |_, _| {})?.unwrap_or_else(|| index.rarity(0));
-                let (root, weight) = (root(word), weight * rarity);
-                match words.iter_mut().find(|(known, _)| known == root) {
-                    Some((_, most)) => *most = most.max(weight),
-                    None => words.push((root.to_owned(), weight)),
+                let weight = weight * index.rarity(index.n_units_with(word)?);
+                let own = roots(word);
+                let at = own.iter().find_map(|root| places.get(*root).copied()).unwrap_or(weights.len());
+                let short = own.iter().flat_map(|of| short_forms(of)).map(root);
+                own.iter().copied().chain(short).for_each(|root| _ = places.entry(root.to_owned()).or_insert(at));
+                match weights.get_mut(at) {
+                    Some(known) => *known = weight.max(*known),
+                    None => weights.push(weight),
                 }
             }
+            weights.push(1.0 + weights.iter().sum::<f32>());
         }
-        Ok(Self { most, words })
+        Ok(Self { index, most, places, weights, named: asked.places() })
     }
 
     /// Runs of a unit's lines, ascending: all of it where it is short, else the line that defines it and the run that has most
-    /// of the question's words, each counted once by its rarity; of equal ones the first that begins with such a word, or the
-    /// first. `lines` are those of its file.
+    /// of the question's words, each counted once by its rarity, or a line that it names; of equal ones the first that begins
+    /// with such a word, or the first. `lines` are those of its file.
     pub fn of(&self, unit: &IndexedUnit, lines: &[String]) -> Vec<[u32; 2]> {
         let [from, to] = unit.lines;
         let own = run(lines, unit.lines);
+        if own.len() == 1 {
+            return vec![unit.lines];
+        }
         let mut sizes: Vec<usize> = own.iter().map(|line| line.chars().count() + 1).collect();
         let Some(most) = self.most.filter(|most| sizes.iter().sum::<usize>() > *most) else { return vec![unit.lines] };
         let head = (unit.head >= from && unit.head <= to).then_some(unit.head);
         // The defining line is there in any case, and neither fills the run nor speaks for it.
         let at = head.map(|head| (head - from) as usize);
         let left = most.saturating_sub(at.map_or(0, |at| std::mem::take(&mut sizes[at])));
-        let [first, end] = self.best_run(own, &sizes, at, left);
+        let mut found = self.found(own);
+        at.into_iter().for_each(|at| found[at].clear());
+        for line in self.named_lines(unit) {
+            found[(line - from) as usize].push(self.weights.len() - 1);
+        }
+        let [first, end] = self.best_run(&found, &sizes, left);
         let best = [from + first as u32, from + end as u32 - 1];
         match head {
             Some(head) if head + 1 == best[0] => vec![[head, best[1]]],
@@ -55,27 +76,35 @@ impl Excerpts {
         }
     }
 
-    /// The run of lines of so many characters at most, one line at least, that has most of the question.
-    fn best_run(&self, lines: &[String], sizes: &[usize], head: Option<usize>, most: usize) -> [usize; 2] {
+    /// Lines of a unit that the question names.
+    fn named_lines(&self, unit: &IndexedUnit) -> impl Iterator<Item = u32> {
+        let path = &self.index.file_of(unit).path;
+        let [from, to] = unit.lines;
+        let in_unit = move |line: &u32| (from..=to).contains(line);
+        self.named.iter().filter(|place| place.means(path)).filter_map(|place| place.line).filter(in_unit)
+    }
+
+    /// Places of the question's words that each line has.
+    fn found(&self, lines: &[String]) -> Vec<Vec<usize>> {
         let mut tokens = tokenizer();
         let mut of_line = |line: &String| {
             let mut found: Vec<usize> = Vec::new();
-            let is_asked = |word: &str, asked: &str| word.starts_with(asked) && root(word) == asked;
-            tokens.each_word(line, |word| found.extend(self.words.iter().position(|(asked, _)| is_asked(word, asked))));
+            tokens.each_word(line, |word| found.extend(self.places.get(root(word))));
             found
         };
-        let mut found: Vec<Vec<usize>> = lines.iter().map(&mut of_line).collect();
-        if let Some(at) = head {
-            found[at].clear();
-        }
-        let mut counts = vec![0_usize; self.words.len()];
+        lines.iter().map(&mut of_line).collect()
+    }
+
+    /// The run of lines of so many characters at most, one line at least, that has most of the question.
+    fn best_run(&self, found: &[Vec<usize>], sizes: &[usize], most: usize) -> [usize; 2] {
+        let mut counts = vec![0_usize; self.weights.len()];
         let worth = |counts: &[usize]| -> f32 {
-            counts.iter().zip(&self.words).filter(|(count, _)| **count > 0).map(|(_, (_, weight))| weight).sum()
+            counts.iter().zip(&self.weights).filter(|(count, _)| **count > 0).map(|(_, weight)| weight).sum()
         };
         let (mut best, mut reached) = ([0, 1], f32::NEG_INFINITY);
         let (mut end, mut chars) = (0, 0);
-        for start in 0..lines.len() {
-            while end < lines.len() && (end == start || chars + sizes[end] <= most) {
+        for start in 0..found.len() {
+            while end < found.len() && (end == start || chars + sizes[end] <= most) {
                 chars += sizes[end];
                 found[end].iter().for_each(|word| counts[*word] += 1);
                 end += 1;

@@ -55,9 +55,9 @@ pub(crate) struct FoundPlace {
     /// All lines of the place, where `text` is an excerpt.
     #[serde(skip)]
     pub whole: Option<String>,
-    /// Lines of `text` that say what it is, where all of it does not fit.
+    /// Lines that say what it is, where `text` does not fit; empty for none.
     #[serde(skip)]
-    pub head: Option<usize>,
+    pub head: String,
 }
 
 /// An answer of a tool.
@@ -160,11 +160,11 @@ fn fitting(mut place: FoundPlace, left: usize) -> Option<(usize, FoundPlace)> {
         return Some((whole, place));
     }
     place.whole = None;
-    if let Some(head) = place.head.filter(|_| !place.text.is_empty()) {
-        place.text = place.text.lines().take(head).collect::<Vec<_>>().join("\n");
+    if !place.head.is_empty() {
+        place.text = std::mem::take(&mut place.head);
         place.part = Some(Extent::Head);
         let short = takes(&place);
-        if short <= left && !place.text.is_empty() {
+        if short <= left {
             return Some((short, place));
         }
     }

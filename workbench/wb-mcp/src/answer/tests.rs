@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn place(at: &str, text: &str, head: usize) -> FoundPlace {
-    FoundPlace { at: at.into(), text: text.into(), head: Some(head), ..FoundPlace::default() }
+    let head = text.lines().take(head).collect::<Vec<_>>().join("\n");
+    FoundPlace { at: at.into(), text: text.into(), head, ..FoundPlace::default() }
 }
 
 fn page(skip: usize, budget: usize) -> AnswerPage {

@@ -116,17 +116,17 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
 
 /// A unit as a place.
 fn place(index: &CodeIndex, unit: AnsweredUnit) -> FoundPlace {
-    let AnsweredUnit { found, extent, shown, matched, said, text, .. } = unit;
-    let head = index.units().get(found.unit).map(|unit| unit.head);
-    let begins = shown.first().map_or(found.lines, |run| *run);
-    let head =
-        head.filter(|head| (begins[0] - 1..=begins[1]).contains(head)).map(|head| (head + 1 - begins[0]) as usize);
+    let AnsweredUnit { found, extent, matched, said, text, .. } = unit;
+    let whole = (extent == Extent::Excerpt).then(|| index.text_of(&found)).flatten();
+    let n_head = index.units().get(found.unit).map_or(0, |unit| (unit.head + 1).saturating_sub(found.lines[0]));
+    let head: Vec<&str> = whole.as_deref().unwrap_or(&text).lines().take(n_head as usize).collect();
+    let head = head.join("\n");
     FoundPlace {
         at: at(&found.path, found.lines),
         name: found.names.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", "),
         lines: matched,
         part: (extent != Extent::Whole).then_some(extent),
-        whole: (extent == Extent::Excerpt).then(|| index.text_of(&found)).flatten(),
+        whole,
         summary: short(said.lines().next().unwrap_or_default(), REMARK),
         text,
         head,

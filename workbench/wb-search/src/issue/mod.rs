@@ -132,6 +132,11 @@ impl PartedQuestion {
         Ok((unknown, none))
     }
 
+    /// Files and lines that it names.
+    pub(crate) fn places(&self) -> &[NamedPlace] {
+        &self.places
+    }
+
     /// The words of all parts, each with the weight of its part.
     pub(crate) fn words(&self) -> impl Iterator<Item = (&str, f32)> {
         self.questions

@@ -10,7 +10,7 @@ use wb_retrieval::code_tokens::CodeTokenizer;
 use super::{SearchQuestion, weights::SignalWeights, word_scores::WordScores};
 use crate::{
     CodeIndex, FileRole, Result,
-    context::ContextWeights,
+    context::{ContextWeights, own_name},
     index::{IndexedFile, UnitNames},
     words::{root, tokenizer},
 };
@@ -155,9 +155,9 @@ pub(super) fn candidates(
 
 /// Share of the units that say a file's own name, both as logarithms: what a project is about is what its files speak of.
 fn centrality(index: &CodeIndex, path: &str, tokens: &mut CodeTokenizer) -> Result<f32> {
-    let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
     // The name as one word, which is the longest.
-    let Some(word) = tokens.words(stem).into_iter().max_by_key(String::len) else { return Ok(0.0) };
+    let name = own_name(path).replace('-', "_");
+    let Some(word) = tokens.words(&name).into_iter().max_by_key(String::len) else { return Ok(0.0) };
     let [n, all] = [index.n_units_with(&word)?, index.units().len() as u32].map(|n| (1.0 + n as f32).ln());
     Ok(n / all)
 }

@@ -22,7 +22,7 @@ pub struct RankingWeights {
     pub context: ContextWeights,
     /// Weight of a question that the answers before it brought up, beside theirs.
     pub hop: f32,
-    /// Characters from which an answer has an excerpt of a unit: its defining line and the lines with most of the question;
+    /// Characters above which an answer has an excerpt of a unit: its defining line and the lines with most of the question;
     /// none for all of its lines.
     pub excerpt: Option<usize>,
 }

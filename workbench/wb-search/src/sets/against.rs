@@ -44,7 +44,7 @@ impl LoadedSet {
         }
         let runs = read_runs(path)?;
         let by_query: HashMap<&str, &TrecRanking> = runs.iter().map(|run| (run.query.as_str(), run)).collect();
-        let lengths = ShownSizes::of_all(indexes);
+        let sizes = ShownSizes::of_all(indexes);
         let id = |question: &SetQuestion| question.id.replace(' ', "%20");
         if !self.questions.iter().any(|question| by_query.contains_key(id(question).as_str())) {
             let example = self.questions.first().map_or("", |question| question.id.as_str());
@@ -56,7 +56,7 @@ impl LoadedSet {
         let questions = self.questions.iter().enumerate().map(|(at, question)| {
             let hits = by_query.get(id(question).as_str()).map_or(&[][..], |run| &run.hits);
             let found: Vec<RankedLines> = hits.iter().take(DEPTH).map(|(document, _)| lines_of(document)).collect();
-            QuestionValues::of(self, at, found, &lengths[question.repository])
+            QuestionValues::of(self, at, found, &sizes[question.repository])
         });
         let questions =
             questions.collect::<Result<_>>().map_err(|error| error.within(format!("cannot use {contestant}")))?;

@@ -240,7 +240,7 @@ impl<'a> ShownSizes<'a> {
     }
 
     /// A unit with the lines that an answer has of it.
-    fn ranked(&self, FoundUnit { path, lines, unit, .. }: FoundUnit, excerpts: &Excerpts) -> RankedLines {
+    fn ranked(&self, FoundUnit { path, lines, unit, .. }: FoundUnit, excerpts: &Excerpts<'_>) -> RankedLines {
         let unit = &self.lines.index().units()[unit];
         let of_file = self.lines.of(unit.file as usize);
         let shown = of_file.map_or_else(|| vec![lines], |of_file| excerpts.of(unit, of_file));
@@ -252,7 +252,7 @@ impl<'a> ShownSizes<'a> {
         let index = self.lines.index();
         let Some(file) = index.file_at(&found.path) else { return Named::No };
         let lines = self.lines.of(file).unwrap_or_default();
-        let has_name = |shown: &[u32; 2]| run(lines, *shown).iter().any(|line| line.contains(name));
+        let has_name = |shown: &[u32; 2]| run(lines, *shown).iter().any(|line| has_word(line, name));
         let of_unit = |unit: usize| {
             let UnitNames { own, scope, .. } = index.names(unit);
             match own.contains(&name) {
@@ -293,6 +293,13 @@ impl<'a> ShownSizes<'a> {
         })?;
         Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
     }
+}
+
+/// True where a name stands in a line by itself, and not inside of another one.
+fn has_word(line: &str, name: &str) -> bool {
+    let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    line.match_indices(name)
+        .any(|(at, _)| !is_inside(line[..at].chars().next_back()) && !is_inside(line[at + name.len()..].chars().next()))
 }
 
 /// Characters of the runs of a file's lines that are shown, the ends of lines and what stands between runs counted.

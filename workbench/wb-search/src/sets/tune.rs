@@ -76,10 +76,10 @@ fn worth_by(set: SearchSet, value: impl Fn(&str) -> f64) -> f64 {
 /// each gain. Sets count alike, however many questions they have.
 pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
     // Files are read once for all weights that are tried.
-    let lengths: Vec<Vec<ShownSizes<'_>>> = sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect();
+    let sizes: Vec<Vec<ShownSizes<'_>>> = sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect();
     let reached_by = |weights: &RankingWeights| -> Result<f64> {
-        let worths = sets.iter().zip(&lengths).map(|((set, indexes), lengths)| {
-            let questions = answered(set, indexes, lengths, weights)?;
+        let worths = sets.iter().zip(&sizes).map(|((set, indexes), sizes)| {
+            let questions = answered(set, indexes, sizes, weights)?;
             Ok(worth_by(set.set, |name| value(set, &questions, name)))
         });
         Ok(mean(&worths.collect::<Result<Vec<f64>>>()?))

@@ -166,10 +166,11 @@ fn line_recall(question: &SetQuestion, found: &[RankedLines], sizes: &[f64], bud
             target.lines.into_iter().flat_map(|[from, to]| (from..=to).map(|line| (target.path.as_str(), line)))
         })
         .collect();
-    let seen: HashSet<(&str, u32)> = within(found, sizes, budget)
-        .flat_map(|unit| unit.shown.iter().flat_map(|[from, to]| (*from..=*to).map(|line| (unit.path.as_str(), line))))
-        .collect();
-    gold.intersection(&seen).count() as f64 / gold.len().max(1) as f64
+    let read: Vec<&RankedLines> = within(found, sizes, budget).collect();
+    let is_read = |(path, line): &&(&str, u32)| {
+        read.iter().any(|unit| unit.path == *path && unit.shown.iter().any(|[from, to]| (from..=to).contains(&line)))
+    };
+    gold.iter().filter(is_read).count() as f64 / gold.len().max(1) as f64
 }
 
 /// True where a unit is in the target, or has one of its lines.

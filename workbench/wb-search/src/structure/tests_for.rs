@@ -10,7 +10,7 @@ use super::{
     graph::{ProjectGraph, SymbolPlace},
     users::{Followed, SymbolUser},
 };
-use crate::{FileRole, Result, words::identifier_words};
+use crate::{FileRole, Result, context::own_name, words::identifier_words};
 
 /// Steps from a test to what it reaches.
 const STEPS: usize = 3;
@@ -76,15 +76,8 @@ impl ProjectGraph {
 
 /// Words of a file's name that say what it tests.
 fn words_of(path: &str) -> Vec<String> {
-    let mut parts = path.rsplit('/');
-    let stem = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
-    // Such a file is named by its folder.
-    let stem = match stem {
-        "mod" | "lib" | "main" | "index" | "__init__" => parts.next().unwrap_or(stem),
-        _ => stem,
-    };
     let is_of_tests = |word: &String| matches!(word.as_str(), "test" | "tests" | "spec" | "specs" | "it");
-    identifier_words(stem).into_iter().filter(|word| !is_of_tests(word)).collect()
+    identifier_words(own_name(path)).into_iter().filter(|word| !is_of_tests(word)).collect()
 }
 
 /// Share of the words of two files' names that both have: 1 where a file of tests is named after a file.

@@ -1,7 +1,8 @@
 //! Answers of small projects.
 
 use wb_search::{
-    FileContext, FileRole, PartedQuestion, RankingWeights, SearchAnswer, SearchContext, SearchQuestion, answer::Extent,
+    AnswerRequest, FileContext, FileRole, PartedQuestion, RankingWeights, SearchAnswer, SearchContext, SearchQuestion,
+    answer::Extent,
 };
 
 use crate::{PARSER, SERVER, indexed, project, request, write};
@@ -188,9 +189,21 @@ fn long_units_are_excerpts_and_whole_where_the_budget_has_room() {
     assert_eq!((short.extent, short.shown.as_slice()), (Extent::Excerpt, &[[1, 1], [22, 40]][..]));
     assert_eq!((short.found.lines, short.text.lines().count()), ([1, 43], 1 + 1 + 19));
     assert!(short.text.starts_with("fn zebra() {\n…\n    paint(\"stripes\");\n    let value_30"), "{}", short.text);
-    for whole in [ask(Some(1_000), &weights), ask(None, &RankingWeights { excerpt: None, ..weights.clone() })] {
-        assert_eq!((whole.extent, whole.shown.len(), whole.text.as_str()), (Extent::Whole, 0, text.trim_end()));
+    let asked_whole = RankingWeights { excerpt: None, ..weights.clone() };
+    for (whole, runs) in [(ask(Some(1_000), &weights), 2), (ask(None, &asked_whole), 0)] {
+        assert_eq!((whole.extent, whole.shown.len(), whole.text.as_str()), (Extent::Whole, runs, text.trim_end()));
     }
+    // People are shown the same lines, whether there is room for more or not.
+    for budget in [None, Some(1_000)] {
+        let told = SearchAnswer::of(&index, &request("zebra stripes", budget), &weights).unwrap().text(false);
+        let lines: Vec<&str> = told.lines().skip(1).map(str::trim).collect();
+        assert_eq!(lines[..3], ["fn zebra() {", "paint(\"stripes\");", "let value_30 = compute(n);"], "{told}");
+    }
+    // A line that an issue names is shown, whatever its words.
+    let parted = PartedQuestion::new("zebra stripes fail\n\n  at a.rs:5", &SearchQuestion::new(""), &weights);
+    let issue = AnswerRequest { parted, ..request("", None) };
+    let named = SearchAnswer::of(&index, &issue, &weights).unwrap().answers.remove(0);
+    assert!(named.shown.iter().any(|[from, to]| (from..=to).contains(&&5)), "{named:?}");
     assert_eq!(ask(Some(200), &weights), short);
 }
 

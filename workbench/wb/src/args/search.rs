@@ -99,7 +99,7 @@ pub struct SearchArguments {
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<usize>,
     /// All lines of each answer, in place of excerpts of long ones: its defining line and those with most of the question.
-    #[arg(long, conflicts_with = "snippets")]
+    #[arg(long, conflicts_with = "snippets", requires = "json")]
     pub whole: bool,
     /// Answers only if the probability that something here does is at least this (`confidence` in the JSON).
     #[arg(long, value_name = "P")]

@@ -81,7 +81,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         _ => SearchForm::Text,
     };
     let mut weights = search::weights(arguments.weights.as_deref())?;
-    weights.excerpt = weights.excerpt.filter(|_| !arguments.whole);
+    weights.excerpt = weights.excerpt.filter(|_| !arguments.whole && arguments.snippets.is_none());
     let issue = arguments.issue.as_deref().map(typed::text_of).transpose()?;
     let mut parted = match &issue {
         Some(text) => PartedQuestion::new(text, &question, &weights),
