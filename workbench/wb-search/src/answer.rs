@@ -187,13 +187,10 @@ impl SearchAnswer {
                     let extent = if shown == [unit.lines] { Extent::Whole } else { Extent::Excerpt };
                     let head = [[unit.lines[0], unit.head]];
                     let forms = [(extent, shown.as_slice()), (Extent::Head, head.as_slice())];
-                    let texts = forms.map(|(extent, runs)| (extent, runs, text_of(of_file, runs)));
-                    let fits = |text: &str| !text.is_empty() && text.len() <= left;
-                    let Some((extent, runs, text)) = texts.into_iter().find(|(_, _, text)| fits(text)) else {
-                        continue;
-                    };
-                    let shown = if extent == Extent::Excerpt { runs.to_vec() } else { Vec::new() };
-                    (extent, shown, text)
+                    let texts = forms.map(|(extent, runs)| (extent, joined(of_file, runs)));
+                    let fits = |(_, text): &(Extent, String)| !text.is_empty() && text.len() <= left;
+                    let Some((extent, text)) = texts.into_iter().find(fits) else { continue };
+                    (extent, if extent == Extent::Excerpt { shown } else { Vec::new() }, text)
                 }
             };
             left -= text.len();
@@ -217,7 +214,7 @@ impl SearchAnswer {
     fn widen(&mut self, lines: &FileLines<'_>, mut left: usize) {
         for one in self.answers.iter_mut().filter(|one| one.extent == Extent::Excerpt) {
             let unit = &lines.index().units()[one.found.unit];
-            let whole = lines.of(unit.file as usize).map(|of_file| text_of(of_file, &[unit.lines])).unwrap_or_default();
+            let whole = lines.of(unit.file as usize).map(|of_file| joined(of_file, &[unit.lines])).unwrap_or_default();
             if let Some(rest) = (left + one.text.len()).checked_sub(whole.len()) {
                 left = rest;
                 (one.extent, one.text) = (Extent::Whole, whole);
@@ -289,6 +286,6 @@ fn in_run(runs: &[[u32; 2]], number: u64) -> bool {
 }
 
 /// Runs of a file's lines as one text.
-fn text_of(lines: &[String], runs: &[[u32; 2]]) -> String {
+fn joined(lines: &[String], runs: &[[u32; 2]]) -> String {
     runs.iter().map(|lines_of_run| run(lines, *lines_of_run).join("\n")).collect::<Vec<_>>().join(&format!("\n{GAP}\n"))
 }

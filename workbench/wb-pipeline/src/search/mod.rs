@@ -222,10 +222,9 @@ pub enum SearchForm {
 impl ProjectSearch {
     /// Asks, after making the index where there is none; true where there was an answer.
     pub fn ask(mut self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
-        self.weights.excerpt = match self.form {
-            SearchForm::Text | SearchForm::Explained => self.weights.excerpt.map(|most| most.min(FOR_PEOPLE)),
-            SearchForm::Snippets | SearchForm::Json => self.weights.excerpt,
-        };
+        if matches!(self.form, SearchForm::Text | SearchForm::Explained) {
+            self.weights.excerpt = self.weights.excerpt.map(|most| most.min(FOR_PEOPLE));
+        }
         let mut index = if self.fresh { place.bring_up(false, progress)?.0 } else { place.open(progress)? };
         let asks_words = self.request.parted.has_words();
         if !self.words && asks_words {
