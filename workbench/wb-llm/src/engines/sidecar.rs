@@ -79,8 +79,11 @@ const END: Duration = Duration::from_secs(5);
 
 /// Runs the server and kills it when its standard input closes, which the system does when we end in whatever way. (The
 /// parent-death signal of Linux is tied to the thread that started the child, not to the process, and setting it needs
-/// `unsafe`.) Ends as the server ends, 128 and the signal's number for a signal.
-const GUARD: &str = r#"exec 3<&0
+/// `unsafe`.) Ends as the server ends, 128 and the signal's number for a signal. It is deaf to the INT that a terminal
+/// sends to all of us, as what a shell runs in the background is anyway: one that ended it before it has its second
+/// half would leave the server with nobody to kill it.
+const GUARD: &str = r#"trap '' INT
+exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
 { read -r _ <&3; kill -9 $server; } 2>/dev/null &

@@ -153,22 +153,39 @@ fn signalled(folder: &Path, signal: &str, after: u64, (help, target): (usize, us
 #[test]
 fn a_request_to_stop_while_it_loads_or_says_what_it_knows_ends_it() {
     for help in ["echo --no-ui; exit 0", "exec sleep 300"] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        let server = slow(folder, &format!("echo $$ >> '{}'; {help}", folder.join("pids").display()));
-        let interrupt = Arc::default();
-        stop_after(400, &interrupt);
-        let (opened, time) = timed(|| open(folder, server, interrupt));
-        let error = opened.err().unwrap().to_string();
-        assert!(error.starts_with("stopped"), "{error}");
-        assert!(time < Duration::from_secs(2), "{time:?}");
-        let pids = std::fs::read_to_string(folder.join("pids")).unwrap();
-        let begin = Instant::now();
-        for pid in pids.lines() {
-            while Path::new(&format!("/proc/{pid}")).exists() {
-                assert!(begin.elapsed() < Duration::from_secs(5), "{pid} stays");
-                std::thread::sleep(Duration::from_millis(10));
-            }
+        stopped_while(|folder| slow(folder, &format!("echo $$ >> '{}'; {help}", folder.join("pids").display())));
+    }
+}
+
+/// An INT that reaches the guard first, before it looks after anything.
+#[test]
+fn a_guard_that_gets_an_int_goes_on_guarding() {
+    stopped_while(|folder| {
+        let script = format!(
+            "if [ \"$1\" = --help ]; then echo --no-ui; exit 0; fi\nkill -INT $PPID\necho $$ >> '{}'\nexec sleep 300",
+            folder.join("pids").display()
+        );
+        program(&folder.join("slow-server"), &script)
+    });
+}
+
+/// Opens an engine whose server never answers, asks it to stop, and sees that no server is left.
+fn stopped_while(server: impl Fn(&Path) -> PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let server = server(folder);
+    let interrupt = Arc::default();
+    stop_after(400, &interrupt);
+    let (opened, time) = timed(|| open(folder, server, interrupt));
+    let error = opened.err().unwrap().to_string();
+    assert!(error.starts_with("stopped"), "{error}");
+    assert!(time < Duration::from_secs(2), "{time:?}");
+    let pids = std::fs::read_to_string(folder.join("pids")).unwrap();
+    let begin = Instant::now();
+    for pid in pids.lines() {
+        while Path::new(&format!("/proc/{pid}")).exists() {
+            assert!(begin.elapsed() < Duration::from_secs(5), "{pid} stays");
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
