@@ -325,7 +325,8 @@ def page_of(answers, skip, question, n_answers, tokens):
         runs = excerpt.get("shown", [[first, last]])
         head = min(head_line(excerpt), runs[0][1] - runs[0][0])
         of_head = "\n".join(excerpt["text"].split("\n")[: head + 1])
-        part = {} if excerpt["extent"] == "whole" else {"part": excerpt["extent"]}
+        numbers = ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in runs)
+        part = {} if excerpt["extent"] == "whole" else {"part": excerpt["extent"], "shown": numbers}
         forms = [
             ({**part, "text": excerpt["text"]}, runs),
             ({"part": "head", "text": of_head}, [[runs[0][0], runs[0][0] + head]]),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Markup;
+use super::{FencePlace, FenceReader, Markup};
 
 /// Headings over what is no description of a function, in lower case.
 const SIDE_SECTIONS: [&str; 29] = [
@@ -80,22 +80,9 @@ pub(super) fn description(doc: &str, markup: Markup) -> String {
 
 /// Lines outside of ``` and ~~~ blocks; a block that is never closed goes to the end.
 fn without_fences(doc: &str) -> Vec<&str> {
-    let mut kept = Vec::new();
-    let mut open: Option<&str> = None;
-    for line in doc.lines() {
-        let text = line.trim_start_matches([' ', '\t', '>', '*']);
-        let fence = ["`", "~"].iter().find_map(|mark| {
-            let length = text.len() - text.trim_start_matches(*mark).len();
-            (length >= 3).then(|| &text[..length])
-        });
-        match (open, fence) {
-            (None, Some(mark)) if !text[mark.len()..].contains('`') => open = Some(mark),
-            (Some(mark), Some(close)) if close.starts_with(mark) && text.trim_end() == close => open = None,
-            (None, _) => kept.push(line),
-            (Some(_), _) => {}
-        }
-    }
-    kept
+    let mut fences = FenceReader::default();
+    let mut is_kept = |line: &&str| fences.read(line.trim_start_matches([' ', '\t', '>', '*'])) == FencePlace::Outside;
+    doc.lines().filter(|line| is_kept(line)).collect()
 }
 
 /// Lines that are not indented like code: four columns after a blank line in Markdown, any in Go and RDoc.

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod docstring;
+mod fences;
 mod haddock;
 mod html;
 mod inline;
@@ -15,6 +16,7 @@ mod tags;
 mod xml;
 
 use crate::languages::Language;
+pub use fences::{FencePlace, FenceReader};
 pub use split_docstring::split_docstring;
 
 /// Number of characters of a description that an anchor keeps unless told otherwise.

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "embedded")]
 pub mod embedded;
+mod guard;
 pub mod http;
 pub mod llama_server;
 pub mod replay;

@@ -5,7 +5,7 @@ use std::{
     io::{Read, Seek, SeekFrom, Write, pipe},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Child,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use wb_core::fingerprint::Fingerprint;
 
 use super::{
+    guard::guarded,
     http::{Dialect, HttpConfig, HttpEngine},
     llama_server,
 };
@@ -76,23 +77,6 @@ const HELP: Duration = Duration::from_secs(30);
 const MAX_HELP: u64 = 4 << 20;
 /// Time that a killed server's end is waited for.
 const END: Duration = Duration::from_secs(5);
-
-/// Runs the server and kills it when its standard input closes, which the system does when we end in whatever way. (The
-/// parent-death signal of Linux is tied to the thread that started the child, not to the process, and setting it needs
-/// `unsafe`.) Ends as the server ends, 128 and the signal's number for a signal. It is deaf to the INT that a terminal
-/// sends to all of us, as what a shell runs in the background is anyway: one that ended it before it has its second
-/// half would leave the server with nobody to kill it.
-const GUARD: &str = r#"trap '' INT
-exec 3<&0
-"$@" </dev/null 3<&- &
-server=$!
-{ read -r _ <&3; kill -9 $server; } 2>/dev/null &
-guard=$!
-exec 3<&-
-wait $server
-code=$?
-kill $guard 2>/dev/null
-exit $code"#;
 
 /// A server of our own, asked over HTTP.
 pub struct SidecarEngine {
@@ -388,13 +372,6 @@ fn spawn(program: &Path, arguments: &[String], key: &wb_core::key::Key, log: &Pa
         .spawn()
         .map_err(Error::io("start", "sh"))?;
     Ok(Server(Mutex::new(child)))
-}
-
-/// The program behind the guard, which ends it when its standard input closes.
-fn guarded(program: &Path, arguments: &[String]) -> Command {
-    let mut command = Command::new("sh");
-    command.args(["-c", GUARD, "llama-server-guard"]).arg(program).args(arguments).stdin(Stdio::piped());
-    command
 }
 
 fn free_port() -> Result<u16> {

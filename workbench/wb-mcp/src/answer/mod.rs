@@ -1,7 +1,5 @@
 //! Answers of tools: places of a project within a budget, with what is to be known of them.
 
-use std::fmt::Write;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -49,6 +47,9 @@ pub(crate) struct FoundPlace {
     /// A model's words on it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
+    /// Lines of the file that an excerpt has.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub shown: String,
     /// Lines of the file; `…` stands for some.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -160,6 +161,7 @@ fn fitting(mut place: FoundPlace, left: usize) -> Option<(usize, FoundPlace)> {
         return Some((whole, place));
     }
     place.whole = None;
+    place.shown.clear();
     if !place.head.is_empty() {
         place.text = std::mem::take(&mut place.head);
         place.part = Some(Extent::Head);
@@ -182,7 +184,7 @@ fn fitting(mut place: FoundPlace, left: usize) -> Option<(usize, FoundPlace)> {
 /// Makes an excerpt whole if so many bytes more hold it; those that are left.
 fn widened(place: &mut FoundPlace, left: usize) -> usize {
     let Some(text) = place.whole.take() else { return left };
-    let whole = FoundPlace { text, part: None, ..place.clone() };
+    let whole = FoundPlace { text, part: None, shown: String::new(), ..place.clone() };
     let more = size(&cleaned(&whole)).saturating_sub(size(&cleaned(place)));
     let Some(rest) = left.checked_sub(more) else { return left };
     *place = whole;
@@ -231,11 +233,12 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
 
 /// A place by its path and its lines.
 pub(crate) fn at(path: &str, lines: [u32; 2]) -> String {
-    let mut at = format!("{path}:{}", lines[0]);
-    if lines[1] > lines[0] {
-        let _ = write!(at, "-{}", lines[1]);
-    }
-    at
+    format!("{path}:{}", run(lines))
+}
+
+/// Lines by their numbers: `7`, `7-9`.
+pub(crate) fn run([from, to]: [u32; 2]) -> String {
+    if to > from { format!("{from}-{to}") } else { from.to_string() }
 }
 
 #[cfg(test)]

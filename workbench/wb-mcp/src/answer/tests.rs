@@ -33,6 +33,7 @@ fn places_are_whole_then_short_then_bare() {
 fn excerpts_become_whole_where_there_is_room() {
     let excerpt = |at: &str, n: usize| FoundPlace {
         part: Some(Extent::Excerpt),
+        shown: "1, 9".into(),
         whole: Some("call();\n".repeat(n)),
         ..place(at, "fn a() {\n…\n}", 1)
     };
@@ -46,6 +47,8 @@ fn excerpts_become_whole_where_there_is_room() {
         .map(|one| (&one["part"], one["text"].as_str().unwrap().len()))
         .collect();
     assert_eq!(parts, [(&Value::Null, 320), (&Value::from("excerpt"), 14), (&Value::Null, 240)]);
+    let shown: Vec<Option<&str>> = (0..3).map(|at| answer["answers"][at]["shown"].as_str()).collect();
+    assert_eq!(shown, [None, Some("1, 9"), None]);
     assert!(answer.to_string().len() <= 300 * CHARS);
 }
 

@@ -15,7 +15,7 @@ use wb_search::{
 
 use super::{MOST_CHARS, in_range, known_path, of_length};
 use crate::{
-    answer::{AnswerPage, FoundPlace, REMARK, ToolAnswer, at, short},
+    answer::{AnswerPage, FoundPlace, REMARK, ToolAnswer, at, run, short},
     live::{LiveProject, Wanted},
 };
 
@@ -116,7 +116,7 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
 
 /// A unit as a place.
 fn place(index: &CodeIndex, unit: AnsweredUnit) -> FoundPlace {
-    let AnsweredUnit { found, extent, matched, said, text, .. } = unit;
+    let AnsweredUnit { found, extent, shown, matched, said, text, .. } = unit;
     let whole = (extent == Extent::Excerpt).then(|| index.text_of(&found)).flatten();
     let n_head = index.units().get(found.unit).map_or(0, |unit| (unit.head + 1).saturating_sub(found.lines[0]));
     let head: Vec<&str> = whole.as_deref().unwrap_or(&text).lines().take(n_head as usize).collect();
@@ -127,6 +127,7 @@ fn place(index: &CodeIndex, unit: AnsweredUnit) -> FoundPlace {
         lines: matched,
         part: (extent != Extent::Whole).then_some(extent),
         whole,
+        shown: shown.into_iter().map(run).collect::<Vec<_>>().join(", "),
         summary: short(said.lines().next().unwrap_or_default(), REMARK),
         text,
         head,

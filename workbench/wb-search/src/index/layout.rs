@@ -13,7 +13,7 @@ use crate::{
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x06";
+const MAGIC: Magic = *b"wbcode\x00\x07";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.

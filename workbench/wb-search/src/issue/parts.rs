@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use wb_code::prose::{FencePlace, FenceReader};
 
 use crate::ranking::{Intent, intent};
 
@@ -64,13 +65,13 @@ impl IssueParts {
     pub fn of(text: &str) -> Self {
         let text = COMMENT.as_ref().map_or_else(|| text.into(), |comment| comment.replace_all(text, " "));
         let mut parts = Self::default();
-        let mut fenced = false;
+        let mut fences = FenceReader::default();
         for line in text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()) {
-            if line.trim_start().starts_with("```") {
-                fenced = !fenced;
-                continue;
+            match fences.read(line) {
+                FencePlace::Outside => parts.add(line, false),
+                FencePlace::Inside => parts.add(line, true),
+                FencePlace::Opens(_) | FencePlace::Closes => {}
             }
-            parts.add(line, fenced);
         }
         parts
     }

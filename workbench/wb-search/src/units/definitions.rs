@@ -1,6 +1,9 @@
 //! Definitions by their lines, for languages without a grammar here, and the headings of prose.
 
-use wb_code::{ChunkKind, CodeItem};
+use wb_code::{
+    ChunkKind, CodeItem,
+    prose::{FencePlace, FenceReader},
+};
 
 /// Words that stand before a definition and say nothing of its kind.
 const MODIFIERS: [&str; 36] = [
@@ -189,12 +192,12 @@ fn name(text: &str) -> String {
 
 /// Sections of prose by their Markdown headings, each inside of those above it.
 pub(super) fn headings(lines: &[&str]) -> Vec<CodeItem> {
-    let mut fenced = false;
+    let mut fences = FenceReader::default();
     let mut heads: Vec<(usize, usize, &str)> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        fenced ^= line.trim_start().starts_with("```");
         let level = line.bytes().take_while(|byte| *byte == b'#').count();
-        if !fenced && (1..=6).contains(&level) && line[level..].starts_with(' ') {
+        let is_text = fences.read(line) == FencePlace::Outside;
+        if is_text && (1..=6).contains(&level) && line[level..].starts_with(' ') {
             heads.push((at, level, line[level..].trim()));
         }
     }
@@ -250,9 +253,9 @@ mod tests {
 
     #[test]
     fn sections_stand_inside_of_each_other() {
-        let text = "intro\n# A\n## B\n```\n# no\n```\n# C\n";
+        let text = "intro\n# A\n## B\n````\n```\n# no\n````\n# C\n~~~\n# no\n~~~\n";
         let lines: Vec<&str> = text.lines().collect();
         let found: Vec<_> = headings(&lines).into_iter().map(|item| (item.name, item.lines)).collect();
-        assert_eq!(found, [("A", [2, 6]), ("B", [3, 6]), ("C", [7, 7])].map(|(name, lines)| (name.to_owned(), lines)));
+        assert_eq!(found, [("A", [2, 7]), ("B", [3, 7]), ("C", [8, 11])].map(|(name, lines)| (name.to_owned(), lines)));
     }
 }

@@ -2,21 +2,23 @@
 
 use std::ops::Range;
 
-use wb_code::{CodeItem, canonical_name};
+use wb_code::{
+    CodeItem, canonical_name,
+    prose::{FencePlace, FenceReader},
+};
 
 use super::known;
 
 /// Functions and types in blocks of code whose fence names a language that can be read.
 pub(super) fn fenced(lines: &[&str]) -> Vec<CodeItem> {
     let mut found = Vec::new();
-    let mut open: Option<(usize, &str)> = None;
+    let mut fences = FenceReader::default();
+    let mut open = (0, "");
     for (at, line) in lines.iter().enumerate() {
-        let Some(info) = line.trim_start().strip_prefix("```") else { continue };
-        match open.take() {
-            // A fence that is closed says nothing; one inside of code is a part of it.
-            Some((first, language)) if info.trim().is_empty() => found.extend(of_block(lines, first..at, language)),
-            Some(before) => open = Some(before),
-            None => open = Some((at + 1, info)),
+        match fences.read(line) {
+            FencePlace::Opens(info) => open = (at + 1, info),
+            FencePlace::Closes => found.extend(of_block(lines, open.0..at, open.1)),
+            FencePlace::Outside | FencePlace::Inside => {}
         }
     }
     found

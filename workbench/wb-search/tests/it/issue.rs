@@ -35,6 +35,21 @@ fn frames_of_a_trace_lead_to_their_lines() {
 }
 
 #[test]
+fn of_an_issue_words_are_looked_for_as_they_stand() {
+    let folder = project(&[("a.py", "def resolver(path):\n    pass\n")]);
+    let (index, weights) = (indexed(folder.path()), RankingWeights::shipped().unwrap());
+    let asked = SearchQuestion::new("resolution");
+    assert_eq!(index.search(&asked, &weights, 10).unwrap().len(), 1);
+    // A line alone is a question.
+    assert_eq!(found(&index, "resolution", &weights), ["a.py:1"]);
+    let issue = "resolution\nIt fails.\n";
+    assert_eq!(found(&index, issue, &weights), Vec::<String>::new());
+    let of_issue = IssueWeights { variants: 0.3, ..weights.issue.clone().unwrap() };
+    let with_forms = RankingWeights { issue: Some(of_issue), ..weights };
+    assert_eq!(found(&index, issue, &with_forms), ["a.py:1"]);
+}
+
+#[test]
 fn context_bench_counts_files_and_lines() {
     let folder = project(&[
         (
