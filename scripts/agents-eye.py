@@ -314,19 +314,23 @@ def head_line(answer):
     return next((at for at, row in enumerate(rows) if name and re.search(rf"\b{re.escape(name)}\b", row)), 0)
 
 
+def numbers(first, last):
+    """Lines by their numbers, as the MCP server writes them."""
+    return f"{first}-{last}" if last > first else f"{first}"
+
+
 def page_of(answers, skip, question, n_answers, tokens):
     """A page as the MCP server makes it: the call, and how many answers from the first came with their text."""
     left, size = tokens * CHARS - 100, asked("search", question=question, skip=skip) + 60
     page, with_text = [], 0
     for excerpt, whole in answers[skip : skip + n_answers]:
         first, last = excerpt["lines"]
-        at = f"{excerpt['path']}:{first}-{last}" if last > first else f"{excerpt['path']}:{first}"
-        place = {"at": at, "name": ", ".join(excerpt["names"][:8])}
+        place = {"at": f"{excerpt['path']}:{numbers(first, last)}", "name": ", ".join(excerpt["names"][:8])}
         runs = excerpt.get("shown", [[first, last]])
         head = min(head_line(excerpt), runs[0][1] - runs[0][0])
         of_head = "\n".join(excerpt["text"].split("\n")[: head + 1])
-        numbers = ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in runs)
-        part = {} if excerpt["extent"] == "whole" else {"part": excerpt["extent"], "shown": numbers}
+        of_runs = ", ".join(numbers(*lines) for lines in runs)
+        part = {} if excerpt["extent"] == "whole" else {"part": excerpt["extent"], "shown": of_runs}
         forms = [
             ({**part, "text": excerpt["text"]}, runs),
             ({"part": "head", "text": of_head}, [[runs[0][0], runs[0][0] + head]]),

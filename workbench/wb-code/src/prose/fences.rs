@@ -30,8 +30,8 @@ impl FenceReader {
     pub fn read<'a>(&mut self, line: &'a str) -> FencePlace<'a> {
         let text = line.trim();
         let is_far = line.starts_with("    ") || line.starts_with('\t');
-        let marks = if is_far { &['`'][..] } else { &['`', '~'] };
-        let fence = marks.iter().find_map(|&mark| {
+        let mut marks = ['`', '~'].into_iter().filter(|mark| *mark == '`' || !is_far);
+        let fence = marks.find_map(|mark| {
             let rest = text.trim_start_matches(mark);
             let length = text.len() - rest.len();
             (length >= 3).then_some((mark, length, rest))

@@ -233,11 +233,11 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
 
 /// A place by its path and its lines.
 pub(crate) fn at(path: &str, lines: [u32; 2]) -> String {
-    format!("{path}:{}", run(lines))
+    format!("{path}:{}", numbers(lines))
 }
 
 /// Lines by their numbers: `7`, `7-9`.
-pub(crate) fn run([from, to]: [u32; 2]) -> String {
+pub(crate) fn numbers([from, to]: [u32; 2]) -> String {
     if to > from { format!("{from}-{to}") } else { from.to_string() }
 }
 

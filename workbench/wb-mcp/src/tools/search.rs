@@ -15,7 +15,7 @@ use wb_search::{
 
 use super::{MOST_CHARS, in_range, known_path, of_length};
 use crate::{
-    answer::{AnswerPage, FoundPlace, REMARK, ToolAnswer, at, run, short},
+    answer::{AnswerPage, FoundPlace, REMARK, ToolAnswer, at, numbers, short},
     live::{LiveProject, Wanted},
 };
 
@@ -127,7 +127,7 @@ fn place(index: &CodeIndex, unit: AnsweredUnit) -> FoundPlace {
         lines: matched,
         part: (extent != Extent::Whole).then_some(extent),
         whole,
-        shown: shown.into_iter().map(run).collect::<Vec<_>>().join(", "),
+        shown: shown.into_iter().map(numbers).collect::<Vec<_>>().join(", "),
         summary: short(said.lines().next().unwrap_or_default(), REMARK),
         text,
         head,

@@ -176,9 +176,11 @@ impl CodeIndex {
         if let ([(question, _)], [], 1) = (issue.questions.as_slice(), issue.places.as_slice(), issue.hops) {
             return self.search(question, weights, n);
         }
+        let of_parts = issue.text.as_ref().map(|_| weights.of_parts());
+        let weights = of_parts.as_ref().unwrap_or(weights);
         let mut fused: HashMap<usize, (f32, Signals)> = HashMap::new();
         for (question, weight) in &issue.questions {
-            self.add_part(question, *weight, issue, weights, &mut fused)?;
+            self.add_part(question, *weight, weights, &mut fused)?;
         }
         let prose = match issue.questions.first() {
             Some((question, _)) => weights.of(question, self)?,
@@ -197,7 +199,7 @@ impl CodeIndex {
             let Some((like, _)) = issue.questions.first() else { break };
             let Some(next) = self.next_hop(&ordered(&fused, n), like, &mut asked) else { break };
             weight *= weights.hop;
-            self.add_part(&next, weight, issue, weights, &mut fused)?;
+            self.add_part(&next, weight, weights, &mut fused)?;
         }
         Ok(ordered(&fused, n))
     }
@@ -207,20 +209,15 @@ impl CodeIndex {
         &self,
         question: &SearchQuestion,
         weight: f32,
-        issue: &PartedQuestion,
         weights: &RankingWeights,
         fused: &mut HashMap<usize, (f32, Signals)>,
     ) -> Result<()> {
         let context = &weights.context;
-        let of_issue = weights.issue.as_ref().filter(|_| issue.text.is_some());
-        let mut weights = weights.of(question, self)?.clone();
-        if let Some(IssueWeights { variants, .. }) = of_issue {
-            weights.variants = *variants;
-        }
-        let found = self.candidates(question, &weights, context, BROUGHT)?;
-        let best = found.iter().map(|(_, signals)| signals.score(&weights)).fold(f32::MIN_POSITIVE, f32::max);
+        let weights = weights.of(question, self)?;
+        let found = self.candidates(question, weights, context, BROUGHT)?;
+        let best = found.iter().map(|(_, signals)| signals.score(weights)).fold(f32::MIN_POSITIVE, f32::max);
         for (unit, signals) in found {
-            let share = weight * signals.score(&weights) / best;
+            let share = weight * signals.score(weights) / best;
             let sum = fused.entry(unit).or_insert((0.0, signals));
             sum.0 += share;
             sum.1 = sum.1.greatest(signals);

@@ -53,6 +53,17 @@ impl RankingWeights {
         Self { words, vectors, issue: None, context: ContextWeights::none(), hop: 0.0, excerpt: None }
     }
 
+    /// The weights that hold for the parts of an issue, in which other forms of words have a share of their own.
+    pub(crate) fn of_parts(&self) -> Self {
+        let mut own = self.clone();
+        if let Some(IssueWeights { variants, .. }) = self.issue {
+            for IntentWeights { symbol, prose } in [&mut own.words, &mut own.vectors] {
+                (symbol.variants, prose.variants) = (variants, variants);
+            }
+        }
+        own
+    }
+
     /// The weights of a question to an index: of names or of prose, with vectors where both have some.
     pub(crate) fn of(&self, question: &SearchQuestion, index: &CodeIndex) -> Result<&SignalWeights> {
         let by_meaning = index.vectors().is_some() && !question.vector.is_empty();
