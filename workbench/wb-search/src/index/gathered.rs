@@ -258,6 +258,7 @@ impl Gathered {
         self.units.extend(later.units.into_iter().map(|unit| GatheredUnit { file: unit.file + files, ..unit }));
         for (word, postings) in later.words.into_pairs() {
             let all = self.words.of(&word);
+            make_room(&mut all.units, postings.units.len());
             all.units.extend(postings.units.into_iter().map(|(unit, counts)| (unit + units, counts)));
             all.files.extend(postings.files.into_iter().map(|(file, in_name)| (file + files, in_name)));
         }
@@ -272,15 +273,21 @@ impl Gathered {
     pub fn encode(self, found: &FolderFiles) -> Result<Sections> {
         let mut words = self.words.into_pairs();
         words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        let sorted = words.iter_mut().map(|(word, postings)| {
-            let mut postings = std::mem::take(postings);
+        let sorted = words.into_iter().map(|(word, mut postings)| {
             postings.units.sort_unstable_by_key(|(unit, _)| *unit);
             postings.files.sort_unstable_by_key(|(file, _)| *file);
-            (word.as_str(), postings)
+            (word, postings)
         });
         let mut trigrams: Vec<(Trigram, FileList)> = self.trigrams.into_iter().collect();
         trigrams.sort_unstable_by_key(|(trigram, _)| *trigram);
-        layout::encode(found, &self.files, &self.units, sorted, &trigrams)
+        layout::encode(found, &self.files, self.units, sorted, trigrams)
+    }
+}
+
+/// Room for so many more, and for a quarter at most of what is there: twice as much, for all words, is a third of the memory.
+fn make_room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 4));
     }
 }
 

@@ -123,13 +123,14 @@ fn first_from<K: Ord>(n: usize, wanted: &K, key: impl Fn(usize) -> Result<K>) ->
     Ok(low)
 }
 
-/// An index of these; words in their order. An error where words or postings take more than 4 GB.
-pub(super) fn encode<'a>(
+/// An index of these, each of which is let go once it is written; words in their order. An error where words or postings take
+/// more than 4 GB.
+pub(super) fn encode(
     found: &FolderFiles,
     files: &[IndexedFile],
-    units: &[GatheredUnit],
-    postings: impl Iterator<Item = (&'a str, Postings)>,
-    trigrams: &[(Trigram, FileList)],
+    units: Vec<GatheredUnit>,
+    postings: impl Iterator<Item = (String, Postings)>,
+    trigrams: Vec<(Trigram, FileList)>,
 ) -> Result<Sections> {
     let mut sections: [Writer; SECTIONS] = Default::default();
     sections[0].text(found.commit.as_deref().unwrap_or_default());
@@ -141,7 +142,7 @@ pub(super) fn encode<'a>(
     sections[0].number(files.len() as u64);
     files.iter().for_each(|file| write_file(&mut sections[0], file));
     sections[1].number(units.len() as u64);
-    units.iter().for_each(|unit| write_unit(&mut sections[1], unit));
+    units.into_iter().for_each(|unit| write_unit(&mut sections[1], unit));
     for (word, found) in postings {
         sections[3].0.extend_from_slice(word.as_bytes());
         write_postings(&mut sections[4], &found);
@@ -210,12 +211,12 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<IndexedFiles> {
     Ok(IndexedFiles { commit, further, annotations, files })
 }
 
-fn write_unit(to: &mut Writer, GatheredUnit { unit, words, key, .. }: &GatheredUnit) {
+fn write_unit(to: &mut Writer, GatheredUnit { unit, words, key, .. }: GatheredUnit) {
     to.number(u64::from(unit.lines[0]));
     to.number(u64::from(unit.lines[1] - unit.lines[0]));
     to.number(u64::from(unit.head + 1 - unit.lines[0]));
-    to.number(u64::from(*words));
-    to.key(key);
+    to.number(u64::from(words));
+    to.key(&key);
     for names in [&unit.names, &unit.scope] {
         to.number(names.len() as u64);
         names.iter().for_each(|name| to.text(name));

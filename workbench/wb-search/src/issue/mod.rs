@@ -43,6 +43,13 @@ pub struct IssueWeights {
     pub variants: f32,
 }
 
+impl IssueWeights {
+    /// Weights by which every part of a text is asked.
+    pub(crate) fn every_part(&self) -> Self {
+        Self { title: 1.0, names: 1.0, prose: 1.0, quotes: 1.0, code: 1.0, ..self.clone() }
+    }
+}
+
 /// An issue as questions with their weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartedQuestion {
@@ -144,6 +151,11 @@ impl PartedQuestion {
         self.questions
             .iter()
             .flat_map(|(question, weight)| question.words().iter().map(|(word, _)| (word.as_str(), *weight)))
+    }
+
+    /// The texts of all parts.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.questions.iter().map(|(question, _)| question.text())
     }
 
     /// True where something is asked in words.

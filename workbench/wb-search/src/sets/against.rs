@@ -17,7 +17,7 @@ impl LoadedSet {
     /// The set's answers for a run file: documents are `path:from-to`, with `%20` for a space.
     pub fn runs(&self, indexes: &[CodeIndex], weights: &RankingWeights) -> Result<Vec<TrecRanking>> {
         let run = |question: &SetQuestion| {
-            let asked = self.asked(question, weights);
+            let asked = self.asked(question, weights)?;
             let found = indexes[question.repository].search_issue(&asked, weights, DEPTH)?;
             let hits = found.into_iter().map(|found| {
                 let [from, to] = found.lines;

@@ -3,10 +3,12 @@
 use std::{
     collections::BTreeMap,
     path::{Component, Path},
+    sync::{Mutex, PoisonError},
     time::Instant,
 };
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use wb_core::{
     Seed,
@@ -18,7 +20,7 @@ use super::{
     values::{Named, RankedLines, values},
 };
 use crate::{
-    CodeIndex, Error, FoundUnit, RankingWeights, Result,
+    CodeIndex, Error, FoundUnit, IssueWeights, RankingWeights, Result,
     answer::GAP,
     excerpts::Excerpts,
     file_lines::{FileLines, run},
@@ -86,7 +88,7 @@ pub struct Measured {
 
 /// Measures a ranking on a set; `indexes` are those of its repositories, in their order.
 pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights, contestant: &str) -> Result<Measured> {
-    Ok(Measured::of(set, contestant, answered(set, indexes, &ShownSizes::of_all(indexes), weights)?))
+    Ok(Measured::of(set, contestant, answered(set, indexes, &mut ShownSizes::of_all(indexes), weights)?))
 }
 
 impl Measured {
@@ -139,7 +141,7 @@ fn area(set: &LoadedSet, questions: &[QuestionValues], by: &str) -> Option<Metri
 /// Seconds that each question takes, asked one after the other, ascending; its vectors are there already.
 pub fn seconds(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights) -> Result<Vec<f64>> {
     let ask = |question: &SetQuestion| {
-        let asked = set.asked(question, weights);
+        let asked = set.asked(question, weights)?;
         let started = Instant::now();
         indexes[question.repository].search_issue(&asked, weights, ANSWERS)?;
         Ok(started.elapsed().as_secs_f64())
@@ -149,22 +151,23 @@ pub fn seconds(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights)
     Ok(seconds)
 }
 
-/// Asks every question; `sizes` are those of the indexes' files.
+/// Asks every question; `sizes` are those of the indexes' files, for any number of rankings.
 pub(super) fn answered(
     set: &LoadedSet,
     indexes: &[CodeIndex],
-    sizes: &[ShownSizes<'_>],
+    sizes: &mut [ShownSizes<'_>],
     weights: &RankingWeights,
 ) -> Result<Vec<QuestionValues>> {
+    sizes.iter_mut().for_each(|one| one.begin(weights));
     let ask = |(at, question): (usize, &SetQuestion)| {
         let index = &indexes[question.repository];
-        let asked = set.asked(question, weights);
+        let asked = set.asked(question, weights)?;
         let found = index.search_issue(&asked, weights, DEPTH)?;
         let best_score = found.first().map_or(0.0, |found| f64::from(found.score));
         let found = index.with_first(found, &question.first, DEPTH);
         let excerpts = Excerpts::new(index, &asked, weights.excerpt)?;
         let sizes = &sizes[question.repository];
-        let found: Vec<RankedLines> = found.into_iter().map(|found| sizes.ranked(found, &excerpts)).collect();
+        let found: Vec<RankedLines> = found.into_iter().map(|found| sizes.ranked(at, found, &excerpts)).collect();
         let mut of_question = QuestionValues::of(set, at, found, sizes)?;
         if set.set == SearchSet::NoAnswer {
             of_question.values.insert(CONFIDENCE.to_owned(), f64::from(index.confidence(&asked)?));
@@ -231,19 +234,40 @@ impl CodeIndex {
 /// Sizes of what answers show, by the files as they were indexed; a file is read when it is first asked for.
 pub(super) struct ShownSizes<'a> {
     lines: FileLines<'a>,
+    /// Lines that are shown of a unit, by question and unit, which are the same by all weights that have these in common.
+    shown: Mutex<FxHashMap<[usize; 2], Vec<[u32; 2]>>>,
+    shown_by: (Option<usize>, Option<IssueWeights>),
 }
 
 impl<'a> ShownSizes<'a> {
     /// One for each index; no file is read yet.
     pub(super) fn of_all(indexes: &'a [CodeIndex]) -> Vec<Self> {
-        indexes.iter().map(|index| Self { lines: FileLines::new(index) }).collect()
+        indexes
+            .iter()
+            .map(|index| Self { lines: FileLines::new(index), shown: Mutex::default(), shown_by: (None, None) })
+            .collect()
     }
 
-    /// A unit with the lines that an answer has of it.
-    fn ranked(&self, FoundUnit { path, lines, unit, .. }: FoundUnit, excerpts: &Excerpts<'_>) -> RankedLines {
-        let unit = &self.lines.index().units()[unit];
-        let of_file = self.lines.of(unit.file as usize);
-        let shown = of_file.map_or_else(|| vec![lines], |of_file| excerpts.of(unit, of_file));
+    /// Forgets what is not shown by these weights.
+    fn begin(&mut self, weights: &RankingWeights) {
+        let shown_by = (weights.excerpt, weights.issue.clone());
+        if self.shown_by != shown_by {
+            (self.shown, self.shown_by) = (Mutex::default(), shown_by);
+        }
+    }
+
+    /// A unit with the lines that an answer to a question has of it.
+    fn ranked(&self, question: usize, found: FoundUnit, excerpts: &Excerpts<'_>) -> RankedLines {
+        let FoundUnit { path, lines, unit: at, .. } = found;
+        let all_known = || self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all_known().get(&[question, at]).cloned();
+        let shown = known.unwrap_or_else(|| {
+            let unit = &self.lines.index().units()[at];
+            let of_file = self.lines.of(unit.file as usize);
+            let shown = of_file.map_or_else(|| vec![lines], |of_file| excerpts.of(unit, of_file));
+            all_known().insert([question, at], shown.clone());
+            shown
+        });
         RankedLines { path, lines, shown, named: Named::No }
     }
 

@@ -16,6 +16,7 @@ mod tune;
 mod values;
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
@@ -29,7 +30,7 @@ use tempfile::TempDir;
 pub use tune::{IndexedSet, main_metrics, tune, worth};
 use wb_core::{Encoder, json_lines};
 
-use crate::{Error, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors};
+use crate::{Error, IssueWeights, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors};
 
 /// A set of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +69,11 @@ impl SearchSet {
             Self::Intents => "intents",
             Self::Own => "own",
         }
+    }
+
+    /// True where a question is an issue or alike, which is asked in parts.
+    pub(crate) fn asks_in_parts(self) -> bool {
+        matches!(self, Self::ContextBench | Self::NoAnswer)
     }
 
     /// Reads questions and the places of their repositories.
@@ -124,38 +130,37 @@ impl LoadedSet {
         Self { set, repositories, questions, left_out: 0, copy: None, in_context: false, hops: 1 }
     }
 
-    /// Gives every question the vectors of its parts, as the weights take it apart.
+    /// Gives every question the vectors of its parts, as it is asked by any weights that take issues apart as these do.
     pub fn embed(&mut self, encoder: &dyn Encoder, weights: &RankingWeights) -> Result<()> {
         self.set_vectors(&|text| UnitVectors::of_question(encoder, text), weights)
     }
 
     /// Gives every question the vectors of its parts, each of length 1, by the texts of the parts.
     pub fn set_vectors(&mut self, of: &dyn Fn(&str) -> Result<Vec<f32>>, weights: &RankingWeights) -> Result<()> {
-        let asked = self.questions.iter().map(|question| {
-            let mut asked = self.asked(question, weights);
-            asked.set_vectors(of)?;
-            Ok(Some(asked))
-        });
-        let asked = asked.collect::<Result<Vec<_>>>()?;
-        self.questions.iter_mut().zip(asked).for_each(|(question, asked)| question.asked = asked);
+        let issue = weights.issue.as_ref().map(IssueWeights::every_part);
+        let weights = RankingWeights { issue, ..weights.clone() };
+        let of_question = |question: &SetQuestion| {
+            let asked = self.asked(question, &weights)?;
+            asked.texts().map(|text| Ok((text.to_owned(), of(text)?))).collect::<Result<HashMap<String, Vec<f32>>>>()
+        };
+        let vectors = self.questions.iter().map(of_question).collect::<Result<Vec<_>>>()?;
+        self.questions.iter_mut().zip(vectors).for_each(|(question, vectors)| question.vectors = vectors);
         Ok(())
     }
 
     /// A question as a whole or, of issues, in parts; with its vectors, where it has some.
-    pub(crate) fn asked(&self, question: &SetQuestion, weights: &RankingWeights) -> PartedQuestion {
-        if let Some(asked) = &question.asked {
-            return asked.clone();
-        }
+    pub(crate) fn asked(&self, question: &SetQuestion, weights: &RankingWeights) -> Result<PartedQuestion> {
         let like = SearchQuestion::new("");
-        let mut asked = match self.set {
-            SearchSet::ContextBench | SearchSet::NoAnswer => PartedQuestion::new(&question.text, &like, weights),
-            _ => PartedQuestion::whole(like.asking(&question.text)),
+        let mut asked = match self.set.asks_in_parts() {
+            true => PartedQuestion::new(&question.text, &like, weights),
+            false => PartedQuestion::whole(like.asking(&question.text)),
         };
         if self.in_context {
             asked.set_context(&question.context, &weights.context);
         }
         asked.set_hops(self.hops);
-        asked
+        asked.set_vectors(&|text| Ok(question.vectors.get(text).cloned().unwrap_or_default()))?;
+        Ok(asked)
     }
 }
 
@@ -179,8 +184,8 @@ pub struct SetQuestion {
     pub text: String,
     /// The file that is open, where the set says so.
     pub context: SearchContext,
-    /// The question with its vectors, where an encoder is asked.
-    pub asked: Option<PartedQuestion>,
+    /// Vectors by the texts of its parts, where an encoder is asked.
+    pub vectors: HashMap<String, Vec<f32>>,
     /// Position of its repository.
     pub repository: usize,
     /// Kind of question, as the set has it.
@@ -199,8 +204,8 @@ impl SetQuestion {
     /// A question to a repository, by its position; all targets are the answer.
     fn new(id: String, text: String, repository: usize, category: String, targets: Vec<Target>) -> Self {
         let (primary, context) = (targets.len(), SearchContext::default());
-        let (asked, symbol, first) = (None, None, Vec::new());
-        Self { id, text, context, asked, repository, category, targets, primary, symbol, first }
+        let (vectors, symbol, first) = (HashMap::new(), None, Vec::new());
+        Self { id, text, context, vectors, repository, category, targets, primary, symbol, first }
     }
 }
 

@@ -7,23 +7,26 @@ use super::{
     measure::{ShownSizes, answered, value},
 };
 use crate::{
-    CodeIndex, RankingWeights, Result, SearchQuestion,
+    CodeIndex, IssueWeights, RankingWeights, Result, SearchQuestion,
     ranking::{Intent, SignalWeights},
 };
 
 /// A set with the indexes of its repositories.
 pub type IndexedSet = (LoadedSet, Vec<CodeIndex>);
 
-/// A number of [`SignalWeights`] that is turned up and down.
-struct Dial {
+/// Gain of the mean from which a turn is worth something: less is a question or two that come by chance.
+const LEAST_GAIN: f64 = 0.001;
+
+/// A number of some weights that is turned up and down.
+struct Dial<W> {
     name: &'static str,
-    of: fn(&mut SignalWeights) -> &mut f32,
+    of: fn(&mut W) -> &mut f32,
     /// The first turn; later ones are a half and a quarter of it.
     step: f32,
     most: f32,
 }
 
-const DIALS: [Dial; 20] = [
+const SIGNALS: [Dial<SignalWeights>; 20] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
@@ -46,8 +49,69 @@ const DIALS: [Dial; 20] = [
     dial("config", |w| &mut w.roles.config, 0.1, 1.2),
 ];
 
-const fn dial(name: &'static str, of: fn(&mut SignalWeights) -> &mut f32, step: f32, most: f32) -> Dial {
+const ISSUE: [Dial<IssueWeights>; 8] = [
+    dial("title", |w| &mut w.title, 0.2, 3.0),
+    dial("issue's names", |w| &mut w.names, 0.2, 3.0),
+    dial("prose", |w| &mut w.prose, 0.2, 3.0),
+    dial("quotes", |w| &mut w.quotes, 0.2, 3.0),
+    dial("code", |w| &mut w.code, 0.2, 3.0),
+    dial("file", |w| &mut w.file, 0.2, 3.0),
+    dial("line", |w| &mut w.line, 0.2, 3.0),
+    dial("issue's variants", |w| &mut w.variants, 0.1, 1.0),
+];
+
+const fn dial<W>(name: &'static str, of: fn(&mut W) -> &mut f32, step: f32, most: f32) -> Dial<W> {
     Dial { name, of, step, most }
+}
+
+/// What a dial turns of a ranking's weights.
+enum Turned<'a> {
+    Signal(&'a Dial<SignalWeights>, Intent),
+    Issue(&'a Dial<IssueWeights>),
+}
+
+impl Turned<'_> {
+    /// What the sets ask for: names have weights of their own, which nothing but questions for names can turn, and so have
+    /// the parts of issues.
+    fn by(sets: &[&IndexedSet]) -> Result<Vec<Self>> {
+        let (mut intents, mut in_parts) = (Vec::new(), false);
+        for (set, indexes) in sets {
+            in_parts |= set.set.asks_in_parts();
+            for SetQuestion { text, repository, .. } in &set.questions {
+                intents.push(indexes[*repository].intent(&SearchQuestion::new(text))?);
+            }
+        }
+        let asked = [Intent::Prose, Intent::Symbol].into_iter().filter(|intent| intents.contains(intent));
+        let of_signals = asked.flat_map(|intent| SIGNALS.iter().map(move |dial| Self::Signal(dial, intent)));
+        Ok(of_signals.chain(ISSUE.iter().filter(|_| in_parts).map(Self::Issue)).collect())
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Signal(dial, _) => dial.name,
+            Self::Issue(dial) => dial.name,
+        }
+    }
+
+    /// The weights with the dial turned by so many of its steps; none where that changes nothing.
+    fn turn(&self, weights: &RankingWeights, by_meaning: bool, steps: f32) -> Option<RankingWeights> {
+        let mut tried = weights.clone();
+        match self {
+            Self::Signal(dial, intent) => {
+                let weights = if by_meaning { &mut tried.vectors } else { &mut tried.words };
+                dial.turn(weights.of_mut(*intent), steps);
+            }
+            Self::Issue(dial) => dial.turn(tried.issue.as_mut()?, steps),
+        }
+        (tried != *weights).then_some(tried)
+    }
+}
+
+impl<W> Dial<W> {
+    fn turn(&self, weights: &mut W, steps: f32) {
+        let number = (self.of)(weights);
+        *number = (*number + steps * self.step).clamp(0.0, self.most);
+    }
 }
 
 /// Metrics whose mean says what a result is worth: some about files, some about lines.
@@ -76,9 +140,9 @@ fn worth_by(set: SearchSet, value: impl Fn(&str) -> f64) -> f64 {
 /// each gain. Sets count alike, however many questions they have.
 pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
     // Files are read once for all weights that are tried.
-    let sizes: Vec<Vec<ShownSizes<'_>>> = sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect();
-    let reached_by = |weights: &RankingWeights| -> Result<f64> {
-        let worths = sets.iter().zip(&sizes).map(|((set, indexes), sizes)| {
+    let mut sizes: Vec<Vec<ShownSizes<'_>>> = sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect();
+    let mut reached_by = |weights: &RankingWeights| -> Result<f64> {
+        let worths = sets.iter().zip(&mut sizes).map(|((set, indexes), sizes)| {
             let questions = answered(set, indexes, sizes, weights)?;
             Ok(worth_by(set.set, |name| value(set, &questions, name)))
         });
@@ -86,34 +150,24 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
     };
     // Where an encoder is asked, the weights that hold then.
     let by_meaning = sets.iter().all(|(_, indexes)| indexes.iter().all(|index| index.vectors().is_some()));
-    // Names have weights of their own, which nothing but questions for names can turn.
-    let intent = |question: &SetQuestion, indexes: &[CodeIndex]| {
-        indexes[question.repository].intent(&SearchQuestion::new(&question.text))
-    };
-    let asked = sets.iter().flat_map(|(set, indexes)| set.questions.iter().map(|one| intent(one, indexes)));
-    let intents = asked.collect::<Result<Vec<Intent>>>()?;
-    let asked = [Intent::Prose, Intent::Symbol].into_iter().filter(|intent| intents.contains(intent));
-    let turned: Vec<(&Dial, Intent)> = asked.flat_map(|intent| DIALS.iter().map(move |dial| (dial, intent))).collect();
+    let all_turned = Turned::by(sets)?;
     let mut best = start;
     let mut reached = reached_by(&best)?;
     tell("start", reached);
     for factor in [1.0_f32, 0.5, 0.25] {
         loop {
             let before = reached;
-            for (Dial { name, of, step, most }, intent) in &turned {
-                for direction in [1.0, -1.0] {
-                    let mut tried = best.clone();
-                    let weights = if by_meaning { &mut tried.vectors } else { &mut tried.words };
-                    let number = of(weights.of_mut(*intent));
-                    *number = (*number + direction * factor * step).clamp(0.0, *most);
-                    let found = if tried == best { continue } else { reached_by(&tried)? };
-                    if found > reached + 1e-5 {
+            for turned in &all_turned {
+                for steps in [factor, -factor] {
+                    let Some(tried) = turned.turn(&best, by_meaning, steps) else { continue };
+                    let found = reached_by(&tried)?;
+                    if found > reached + LEAST_GAIN {
                         (best, reached) = (tried, found);
-                        tell(name, reached);
+                        tell(turned.name(), reached);
                     }
                 }
             }
-            if reached <= before + 1e-4 {
+            if reached == before {
                 break;
             }
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wb_search::{
-    CodeIndex, FolderFiles, RankingWeights, build,
+    CodeIndex, FolderFiles, IssueWeights, RankingWeights, build,
     sets::{LoadedSet, Measured, SearchSet, Target, measure, own_questions, tune, worth},
 };
 
@@ -284,6 +284,31 @@ fn tuning_never_ends_below_its_start() {
     assert!(told.windows(2).all(|pair| pair[1].1 > pair[0].1));
     let end = worth(&measure(&set.0, &set.1, &tuned, "").unwrap());
     assert_eq!(told.last().unwrap().1, end);
+}
+
+#[test]
+fn the_parts_of_issues_are_tuned_where_a_set_asks_for_them() {
+    let issue = r#"{"id": "a", "repo": "o/one", "base_commit": "0123456789", "task_type": "t",
+        "query": {"pr_title": "broken button", "review_comment": "what about `read_config`?", "path": "x"},
+        "gold": {"root_cause_files": ["config.rs"]}}"#;
+    let folder = project(&[
+        ("samples.jsonl", &issue.replace('\n', " ")),
+        ("corpora/o__one@01234567/config.rs", "fn read_config() {}\n"),
+        ("corpora/o__one@01234567/button.rs", "/// A broken button.\nfn button() {}\n"),
+    ]);
+    let loaded = SearchSet::NoAnswer.load(folder.path()).unwrap();
+    let found = indexes(&loaded);
+    let mut start = RankingWeights::shipped().unwrap();
+    // The first line alone is asked for, which is about another file.
+    let none = IssueWeights { title: 0.3, names: 0.0, prose: 0.0, quotes: 0.0, code: 0.0, ..start.issue.unwrap() };
+    start.issue = Some(none);
+    let set = (loaded, found);
+    let mut told = Vec::new();
+    let tuned = tune(&[&set], start.clone(), &mut |name, _| told.push(name.to_owned())).unwrap();
+    let first = |weights: &RankingWeights| measure(&set.0, &set.1, weights, "").unwrap().metrics["file_hit@1"].value;
+    assert_eq!((first(&start), first(&tuned)), (0.0, 1.0), "{told:?}");
+    let tuned = tuned.issue.unwrap();
+    assert!(tuned.names > 0.0 || tuned.prose > 0.0 || tuned.quotes > 0.0, "{tuned:?}");
 }
 
 #[test]
