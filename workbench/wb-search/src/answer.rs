@@ -11,15 +11,15 @@ use crate::{
     file_lines::{FileLines, run},
     files::language_and_role,
     index::Changes,
-    patterns::MatchedLine,
+    patterns::{MatchedLine, MatchedLines},
     structure::QuestionAim,
     units::cells::is_mark,
 };
 
 /// Characters of a token, where a budget is kept.
 pub const CHARS: usize = 4;
-/// Reason of an answer without lines.
-const NO_LINE: &str = "no line matches the pattern";
+/// Reason of an answer to nothing.
+const NO_WORDS: &str = "the question has no words";
 /// Line of a text that stands for lines which are left out.
 pub const GAP: &str = "…";
 /// Lines that a person is shown of each unit.
@@ -106,11 +106,17 @@ pub struct SearchAnswer {
     pub confidence: Option<f32>,
     /// Files that have changed or gone since they were indexed.
     pub stale: Vec<String>,
+    /// Files that the pattern was not looked for in: they cannot be read, or have a line of more than 32 MiB.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Best first.
     pub answers: Vec<AnsweredUnit>,
     /// All lines that match, in the order of paths, where nothing but a pattern was asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<MatchedLine>,
+    /// Number of lines that match and are left out, by `most` or by the budget, where nothing but a pattern was asked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
     /// The reason that there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty: Option<String>,
@@ -125,13 +131,18 @@ impl SearchAnswer {
         let mut left = request.budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
         let question = &request.question;
         let mut asked = request.parted.clone();
-        let mut matched = match &request.pattern {
+        let MatchedLines { lines: matched, unread } = match &request.pattern {
             Some(pattern) => index.matching_lines(&found, pattern, question)?,
-            None => Vec::new(),
+            None => MatchedLines::default(),
         };
         let mut answer = Self {
             question: question.text().to_owned(),
-            commit: index.commit().map(str::to_owned),
+            // Where no file has changed, what was indexed is what is there now.
+            commit: if changed.is_empty() && gone.is_empty() {
+                found.commit.clone()
+            } else {
+                index.commit().map(str::to_owned)
+            },
             files: index.n_readable(),
             units: index.units().len(),
             confidence: None,
@@ -142,18 +153,27 @@ impl SearchAnswer {
                 .chain(gone)
                 .filter(|path| language_and_role(found.named(path), "").is_some())
                 .collect(),
+            unread,
             answers: Vec::new(),
             lines: Vec::new(),
+            left_out: 0,
             empty: None,
         };
         if !asked.has_words() {
-            matched.truncate(request.most);
+            let all = matched.len();
             for line in matched {
-                let Some(rest) = left.checked_sub(line.text.len()) else { break };
-                left = rest;
-                answer.lines.push(line);
+                let fits = answer.lines.len() < request.most && line.text.len() <= left;
+                if fits {
+                    left -= line.text.len();
+                    answer.lines.push(line);
+                }
             }
-            answer.empty = answer.lines.is_empty().then(|| NO_LINE.to_owned());
+            answer.left_out = all - answer.lines.len();
+            answer.empty = answer.lines.is_empty().then(|| match all {
+                0 if request.pattern.is_none() => NO_WORDS.to_owned(),
+                0 => no_line(request),
+                _ => "no line that matches fits into the budget".to_owned(),
+            });
             return Ok(answer);
         }
         if request.pattern.is_some() {
@@ -203,8 +223,8 @@ impl SearchAnswer {
             answer.widen(&lines, left);
         }
         if answer.answers.is_empty() {
-            let no_line = request.pattern.is_some() && matched.is_empty();
-            let why = if no_line { NO_LINE.to_owned() } else { why_empty(index, &asked, request.budget)? };
+            let no_match = request.pattern.is_some() && matched.is_empty();
+            let why = if no_match { no_line(request) } else { why_empty(index, &asked, request)? };
             answer.empty = Some(why);
         }
         Ok(answer)
@@ -268,15 +288,50 @@ impl SearchAnswer {
     }
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The files that may answer, where not all may, as a reason that nothing was found.
+fn restricted(SearchQuestion { below, roles, languages, .. }: &SearchQuestion) -> Option<String> {
+    let mut among = Vec::new();
+    if !below.is_empty() {
+        among.push(format!("below {below}"));
+    }
+    if !roles.is_empty() {
+        let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
+        among.push(format!("of kind {}", names.join(", ")));
+    }
+    if !languages.is_empty() {
+        among.push(format!("in {}", languages.join(", ")));
+    }
+    Some(format!("the files {}", among.join(", "))).filter(|_| !among.is_empty())
+}
+
+/// Reason of an answer without a line that matches.
+fn no_line(request: &AnswerRequest) -> String {
+    match restricted(&request.question) {
+        Some(files) => format!("no line of {files} matches the pattern"),
+        None => "no line matches the pattern".to_owned(),
+    }
+}
+
 /// Reason that nothing was found.
-fn why_empty(index: &CodeIndex, asked: &PartedQuestion, budget: Option<usize>) -> Result<String> {
+fn why_empty(index: &CodeIndex, asked: &PartedQuestion, request: &AnswerRequest) -> Result<String> {
     let (unknown, none) = asked.unknown_words(index)?;
     let unknown: Vec<String> = unknown.into_iter().map(|word| format!("`{word}`")).collect();
     Ok(match (unknown.is_empty(), none) {
-        (true, true) => "the question has no words".to_owned(),
+        (true, true) => NO_WORDS.to_owned(),
         (false, true) => format!("none of the files has {}", unknown.join(", ")),
-        _ if budget.is_some() => "nothing of it fits into the budget, or is in the files that may answer".to_owned(),
-        _ => "what has its words is not among that which may answer".to_owned(),
+        _ => {
+            // Asked once more without the budget: is there anything at all?
+            let found = !index.search_issue(asked, &RankingWeights::plain(), 1)?.is_empty();
+            match (found, restricted(&request.question)) {
+                (true, _) => "nothing of what was found fits into the budget".to_owned(),
+                (false, Some(files)) => format!("what has its words is not among {files}"),
+                (false, None) => "none of the lines that match the pattern is in a unit with its words".to_owned(),
+            }
+        }
     })
 }
 

@@ -1,14 +1,15 @@
 //! The commit that a folder is at, read from git's own files: no git has to be there.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
+
+use crate::files::plain::{MOST_OF_RULES, git_folder, plain_text};
+
+/// Bytes of a file of branches: some hundred thousand.
+const MOST_OF_REFS: u64 = 64 << 20;
 
 /// The commit of the repository that a folder is in; `None` where it is in none, or has no commit yet.
 pub fn head_commit(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().map(|above| above.join(".git")).find(|git| git.exists())?;
-    let git = if git.is_dir() { git } else { linked(&git)? };
+    let git = folder.ancestors().find(|above| above.join(".git").exists()).and_then(git_folder)?;
     let head = read(&git.join("HEAD"))?;
     let Some(name) = head.strip_prefix("ref: ") else { return is_commit(&head).then_some(head) };
     // Branches of a second worktree lie with those of the first.
@@ -17,22 +18,15 @@ pub fn head_commit(folder: &Path) -> Option<String> {
     found.or_else(|| packed(&common, name)).filter(|commit| is_commit(commit))
 }
 
-/// The folder that a file `.git` of a worktree or a submodule leads to.
-fn linked(file: &Path) -> Option<PathBuf> {
-    let text = read(file)?;
-    let path = text.strip_prefix("gitdir: ")?;
-    Some(file.parent()?.join(path))
-}
-
 /// A branch among those that are kept in one file.
 fn packed(git: &Path, name: &str) -> Option<String> {
-    let text = fs::read_to_string(git.join("packed-refs")).ok()?;
+    let text = plain_text(&git.join("packed-refs"), MOST_OF_REFS)?;
     let line = text.lines().find_map(|line| line.split_once(' ').filter(|(_, known)| *known == name));
     line.map(|(commit, _)| commit.to_owned())
 }
 
 fn read(file: &Path) -> Option<String> {
-    fs::read_to_string(file).ok().map(|text| text.trim().to_owned())
+    plain_text(file, MOST_OF_RULES).map(|text| text.trim().to_owned())
 }
 
 fn is_commit(text: &str) -> bool {
@@ -41,7 +35,7 @@ fn is_commit(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::{fs, process::Command};
 
     use super::*;
 

@@ -7,7 +7,10 @@ use std::{
 
 use wb_code::tree::TreeConfig;
 
-use crate::{Error, Result};
+use crate::{Error, Result, files::plain::plain_text};
+
+/// Bytes of a lock file.
+const MOST_OF_LOCK: u64 = 16 << 20;
 
 /// The folder of a dependency's source; of several the one that the project uses, as far as its lock file or the order of
 /// the places says so.
@@ -36,7 +39,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Packages of Cargo's registry that have the version of the nearest `Cargo.lock`.
 fn cargo_sources(root: &Path, name: &str) -> Vec<PathBuf> {
-    let lock = root.ancestors().find_map(|folder| fs::read_to_string(folder.join("Cargo.lock")).ok());
+    let lock = root.ancestors().find_map(|folder| plain_text(&folder.join("Cargo.lock"), MOST_OF_LOCK));
     // Where trees of sources are read from when nothing else is named.
     let (Some(lock), Ok(sources)) = (lock, TreeConfig::default().root()) else { return Vec::new() };
     let mut versions = Vec::new();

@@ -34,7 +34,14 @@ pub struct IndexPlace {
 impl IndexPlace {
     /// The place of a folder's index: the file that is named, else one of the cache folder, by the folder's path.
     pub fn of(folder: &Path, file: Option<PathBuf>) -> Result<Self> {
-        let root = folder.canonicalize().map_err(Error::io("read", folder))?;
+        let unread = |error| {
+            let hint = match folder.to_str() {
+                Some(word @ ("status" | "verify" | "compact" | "watch")) => format!("wb index --{word}"),
+                _ => "expected the folder of a project: wb index path/to/project".to_owned(),
+            };
+            Error::failed(format!("cannot read {}", folder.display())).with_hint(hint).with_cause(error)
+        };
+        let root = folder.canonicalize().map_err(unread)?;
         let file = match file {
             Some(file) => outside(&root, file)?,
             None => {
@@ -56,6 +63,23 @@ impl IndexPlace {
             let what = format!("{} is no file of {}", typed.display(), self.root.display());
             Error::failed(what).with_hint("paths are taken from the project's folder: src/main.rs")
         })
+    }
+
+    /// A folder or a file that answers are to be below, as it is typed: its path in the project, or in full, where it is
+    /// elsewhere. Nothing for the project's own folder.
+    pub fn below(&self, typed: &str) -> Result<String> {
+        if typed.is_empty() {
+            return Ok(String::new());
+        }
+        let full = self.root.join(typed);
+        let is_gone = |error| {
+            let what = format!("cannot look below {typed} of {}", self.root.display());
+            Error::failed(what).with_hint("paths are taken from the project's folder: src/parser").with_cause(error)
+        };
+        let full = full.canonicalize().map_err(is_gone)?;
+        let path = full.strip_prefix(&self.root).unwrap_or(&full);
+        let names = path.to_str().map(|path| path.replace('\\', "/"));
+        names.ok_or_else(|| Error::failed(format!("{} is not UTF-8, as paths of an index are", path.display())))
     }
 
     /// The index as it is kept; `None` where there is none yet, or one of another version.
@@ -105,9 +129,23 @@ impl IndexPlace {
                 }
             }
         };
+        self.is_free()?;
         remove_abandoned_beside(&self.file);
         index.write(&self.file)?;
         Ok((index, found))
+    }
+
+    /// An error where the file is there and no index, damaged or not: it is somebody's. In the cache folder nothing is.
+    fn is_free(&self) -> Result<()> {
+        let is_taken = match self.file.symlink_metadata() {
+            Ok(metadata) => !metadata.is_file() || metadata.len() > 0 && !CodeIndex::is_one(&self.file),
+            Err(_) => false,
+        };
+        if is_taken && !self.file.starts_with(caches()?.join("wb/indexes")) {
+            let what = format!("{} is there and is no index, expected one or a name that is free", self.file.display());
+            return Err(Error::failed(what).with_hint("--index another/file"));
+        }
+        Ok(())
     }
 
     /// The file of the index's vectors.

@@ -112,7 +112,7 @@ impl SearchBench<'_> {
         }
         let Some(mut own) = rows.pop() else { return Ok(true) };
         if let Some(other) = &other {
-            own.compare(other)?;
+            own.compare(&loaded, other)?;
             tell_against(&own, other);
         }
         own.beside = rows.into_iter().chain(other).collect();

@@ -8,7 +8,9 @@ mod watch;
 use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
-use wb_core::{Encoder, EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint, remote};
+use wb_core::{
+    Encoder, EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint, remote, untrusted::harmless_json,
+};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
     AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, VectorEncoder, answer::UNSURE,
@@ -232,17 +234,14 @@ impl ProjectSearch {
         }
         let answer = self.answer(place, index, progress)?;
         output::line(match self.form {
-            SearchForm::Json => serde_json::to_string_pretty(&answer)?,
+            SearchForm::Json => harmless_json(serde_json::to_string_pretty(&answer)?),
             SearchForm::Snippets => answer.snippets(),
             SearchForm::Text | SearchForm::Explained => answer.text(self.form == SearchForm::Explained),
         });
         if let Some(sure) = answer.confidence.filter(|sure| *sure < UNSURE && answer.empty.is_none()) {
             output::note(format!("confidence {sure:.2}: perhaps nothing here answers this"));
         }
-        if !answer.stale.is_empty() {
-            let n = answer.stale.len();
-            output::note(format!("{n} files have changed since they were indexed; --fresh reads them first"));
-        }
+        tell_of_state(&answer);
         Ok(answer.empty.is_none())
     }
 
@@ -273,6 +272,29 @@ impl ProjectSearch {
             place.embed(index, made_by, &encoder, progress)?;
         }
         Ok(self.request.parted.embed(&encoder)?)
+    }
+}
+
+/// Tells which state of the project an answer is of, and what it leaves out.
+fn tell_of_state(SearchAnswer { commit, stale, unread, left_out, .. }: &SearchAnswer) {
+    let files = |n: usize| if n == 1 { "1 file has".to_owned() } else { format!("{n} files have") };
+    let at = commit.as_ref().map(|commit| format!("at commit {commit:.12}"));
+    let changed = format!("{} changed since; --fresh reads what has changed first", files(stale.len()));
+    match (at, stale.is_empty()) {
+        (Some(at), true) => output::note(at),
+        (Some(at), false) => output::note(format!("{at}; {changed}")),
+        (None, true) => {}
+        (None, false) => output::note(changed.replace("changed since", "changed since the project was indexed")),
+    }
+    if *left_out > 0 {
+        output::note(format!("{left_out} more lines match; -n and --budget say how many are shown"));
+    }
+    if !unread.is_empty() {
+        let names = unread.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+        output::note(format!(
+            "{} not been looked into, unreadable or with a line of more than 32 MiB: {names}",
+            files(unread.len())
+        ));
     }
 }
 

@@ -72,9 +72,19 @@ impl<const N: usize> Sealed<N> {
 
     /// True for a file that another version of this program wrote.
     pub fn is_of_another_version(magic: &Magic, path: &Path) -> bool {
-        let mut head = [0; size_of::<Magic>()];
-        let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-        read.is_ok() && head[..6] == magic[..6] && head != *magic
+        Self::head(path).is_some_and(|head| head[..6] == magic[..6] && head != *magic)
+    }
+
+    /// True for a file that begins as this program's of this kind do, of any version.
+    pub fn is_of_any_version(magic: &Magic, path: &Path) -> bool {
+        Self::head(path).is_some_and(|head| head[..6] == magic[..6])
+    }
+
+    /// The first bytes of a plain file.
+    fn head(path: &Path) -> Option<Magic> {
+        let mut head = Magic::default();
+        path.is_file().then(|| File::open(path).and_then(|mut file| file.read_exact(&mut head)).ok()).flatten()?;
+        Some(head)
     }
 
     fn body(magic: &Magic, bytes: &[u8]) -> Result<usize> {

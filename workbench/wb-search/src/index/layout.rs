@@ -32,6 +32,10 @@ impl Sections {
         Sealed::<SECTIONS>::is_of_another_version(&MAGIC, path)
     }
 
+    pub(super) fn is_of_any_version(path: &Path) -> bool {
+        Sealed::<SECTIONS>::is_of_any_version(&MAGIC, path)
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }

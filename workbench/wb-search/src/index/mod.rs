@@ -17,7 +17,7 @@ use crate::{
     Result, SearchQuestion,
     annotations::AnnotationFile,
     bytes::Reader,
-    files::{FileRole, FolderFiles, readable},
+    files::{FileRole, FolderFiles, readable, text_below},
     index::layout::{IndexedFiles, Sections},
     patterns::{FileList, Trigram},
     ranking::Intent,
@@ -218,6 +218,11 @@ impl CodeIndex {
         Sections::is_of_another_version(path)
     }
 
+    /// True for a file that is an index of any version, damaged or not.
+    pub(crate) fn is_one(path: &Path) -> bool {
+        Sections::is_of_any_version(path)
+    }
+
     /// Writes it, in place of one that is there.
     pub fn write(&self, path: &Path) -> Result<()> {
         atomic::write(path, self.sections.bytes())
@@ -306,7 +311,7 @@ impl CodeIndex {
     /// Text of a file, by its position, as it was indexed; none where it is not what it was.
     pub(crate) fn current_text(&self, file: usize) -> Option<String> {
         let path = &self.files.get(file)?.path;
-        let text = readable(path, std::fs::read_to_string(self.root.join(path)).ok()?).ok()?;
+        let text = readable(path, text_below(&self.root, path)?).ok()?;
         self.is_current(file, &text).then_some(text)
     }
 

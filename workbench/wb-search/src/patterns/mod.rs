@@ -19,8 +19,14 @@ pub(crate) use trigrams::{Trigram, TrigramFinder, trigrams};
 
 use crate::{
     CodeIndex, Error, FileRole, FolderFiles, Result, SearchQuestion,
-    files::{has_private_key, language_and_role},
+    answer::GAP,
+    files::{has_private_key, language_and_role, plain::open_below},
 };
+
+/// Bytes of a line beyond which a file is not looked into, since lines are held in memory.
+const MOST_OF_LINE: usize = 32 << 20;
+/// Bytes of a line that an answer has.
+const SHOWN_OF_LINE: usize = 64 << 10;
 
 /// A regular expression, and the trigrams of files that may match it.
 #[derive(Debug, Clone)]
@@ -50,11 +56,20 @@ pub struct MatchedLine {
     pub path: String,
     /// Its number, from 1.
     pub line: u64,
-    /// The line, without control characters.
+    /// The line, without control characters; of a very long one its first 64 KiB and `…`.
     pub text: String,
     /// The unit that has it, by its position in the index; none where the file is not as it was indexed, or has no units.
     #[serde(skip)]
     pub unit: Option<usize>,
+}
+
+/// Lines that match, and what was not looked into.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MatchedLines {
+    /// The lines, in the order of paths.
+    pub lines: Vec<MatchedLine>,
+    /// Paths of files with a line of more than 32 MiB, or that cannot be read.
+    pub unread: Vec<String>,
 }
 
 impl CodeIndex {
@@ -65,7 +80,7 @@ impl CodeIndex {
         found: &FolderFiles,
         pattern: &LinePattern,
         question: &SearchQuestion,
-    ) -> Result<Vec<MatchedLine>> {
+    ) -> Result<MatchedLines> {
         let by_trigrams = pattern.needed.files(&|trigram| self.files_with(trigram))?;
         let mut indexed = self.files().iter().zip(0_u32..).peekable();
         let mut wanted: Vec<(&str, Option<usize>)> = Vec::new();
@@ -87,31 +102,37 @@ impl CodeIndex {
                 wanted.push((&file.path, known.map(|(_, at)| at as usize)));
             }
         }
-        let lines: Vec<Vec<MatchedLine>> = wanted
-            .par_iter()
-            .map_init(searcher, |searcher, (path, at)| self.lines_of(pattern, searcher, path, *at))
-            .collect();
-        Ok(lines.into_iter().flatten().collect())
+        let lines_of = |searcher: &mut Searcher, (path, at): &(&str, Option<usize>)| {
+            self.lines_of(pattern, searcher, path, *at).map_err(|_| (*path).to_owned())
+        };
+        let lines: Vec<std::result::Result<Vec<MatchedLine>, String>> =
+            wanted.par_iter().map_init(searcher, lines_of).collect();
+        let mut all = MatchedLines::default();
+        for lines_of_file in lines {
+            match lines_of_file {
+                Ok(lines) => all.lines.extend(lines),
+                Err(path) => all.unread.push(path),
+            }
+        }
+        Ok(all)
     }
 
-    /// Lines of one file that match; none where it cannot be read.
+    /// Lines of one file that match.
     fn lines_of(
         &self,
         pattern: &LinePattern,
         searcher: &mut Searcher,
         path: &str,
         indexed: Option<usize>,
-    ) -> Vec<MatchedLine> {
+    ) -> std::io::Result<Vec<MatchedLine>> {
         let mut lines = Lines(Vec::new());
-        if searcher.search_path(&pattern.matcher, self.root().join(path), &mut lines).is_err() {
-            return Vec::new();
-        }
+        searcher.search_file(&pattern.matcher, &open_below(self.root(), path)?, &mut lines)?;
         // A file that was read has no key in it; one that was not may have.
         let is_read = indexed.is_some_and(|at| self.files()[at].hash != [0; 2]);
         let file = self.root().join(path);
         let has_key = || fs::read(&file).is_ok_and(|bytes| has_private_key(&String::from_utf8_lossy(&bytes)));
         if lines.0.is_empty() || !is_read && has_key() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let units = indexed.map_or(0..0, |at| self.files()[at].units[0] as usize..self.files()[at].units[1] as usize);
         let unit_with = |line: u64| {
@@ -121,12 +142,13 @@ impl CodeIndex {
             })
         };
         let line = |(line, text)| MatchedLine { path: path.to_owned(), line, text, unit: unit_with(line) };
-        lines.0.into_iter().map(line).collect()
+        Ok(lines.0.into_iter().map(line).collect())
     }
 }
 
 fn searcher() -> Searcher {
-    SearcherBuilder::new().line_number(true).binary_detection(BinaryDetection::quit(0)).build()
+    let mut builder = SearcherBuilder::new();
+    builder.line_number(true).binary_detection(BinaryDetection::quit(0)).heap_limit(Some(MOST_OF_LINE)).build()
 }
 
 /// Numbers and texts of matching lines.
@@ -137,8 +159,12 @@ impl Sink for Lines {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::result::Result<bool, Self::Error> {
         for (bytes, line) in found.lines().zip(found.line_number().unwrap_or(0)..) {
-            let text = String::from_utf8_lossy(bytes);
-            self.0.push((line, clean(text.trim_end_matches(['\n', '\r']))));
+            let shown = bytes.get(..SHOWN_OF_LINE).unwrap_or(bytes);
+            let mut text = clean(String::from_utf8_lossy(shown).trim_end_matches(['\n', '\r']));
+            if shown.len() < bytes.len() {
+                text.push_str(GAP);
+            }
+            self.0.push((line, text));
         }
         Ok(true)
     }

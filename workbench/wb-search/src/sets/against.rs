@@ -65,16 +65,19 @@ impl LoadedSet {
 }
 
 impl Measured {
-    /// Compares it with another one, on the questions that have a metric in both.
-    pub fn compare(&mut self, other: &Self) -> Result<()> {
+    /// Compares it with another one, on the questions that have a metric in both, which count as in the set's mean.
+    pub fn compare(&mut self, set: &LoadedSet, other: &Self) -> Result<()> {
         let others: HashMap<&str, &QuestionValues> =
             other.questions.iter().map(|question| (question.id.as_str(), question)).collect();
         for name in self.metrics.keys() {
             let pairs = self.questions.iter().filter_map(|question| {
                 let value = others.get(question.id.as_str())?.values.get(name)?;
-                Some((*question.values.get(name)?, *value))
+                Some((question.at, [*question.values.get(name)?, *value]))
             });
-            let (own, beside): (Vec<f64>, Vec<f64>) = pairs.unzip();
+            let (at, pairs): (Vec<usize>, Vec<[f64; 2]>) = pairs.unzip();
+            let pairs = pairs.into_iter().zip(set.shares(&at, name));
+            let (own, beside): (Vec<f64>, Vec<f64>) =
+                pairs.map(|([own, other], share)| (own * share, other * share)).unzip();
             if !own.is_empty() {
                 self.against.insert(name.clone(), compare(&own, &beside, Seed(7))?);
             }

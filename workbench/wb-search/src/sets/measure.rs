@@ -61,7 +61,7 @@ pub struct QuestionValues {
     pub values: BTreeMap<String, f64>,
     /// Position in the set.
     #[serde(skip)]
-    at: usize,
+    pub(super) at: usize,
 }
 
 /// A contestant's result on a set.
@@ -94,7 +94,7 @@ pub fn measure(set: &LoadedSet, indexes: &[CodeIndex], weights: &RankingWeights,
 impl Measured {
     /// Metrics over questions.
     pub(super) fn of(set: &LoadedSet, contestant: &str, questions: Vec<QuestionValues>) -> Self {
-        let mut metrics = over(&questions, &|questions, name| value(set, questions, name));
+        let mut metrics = over(&questions, &|questions, name| scaled(set, questions, name));
         for (name, by) in [("auroc", CONFIDENCE), ("auroc_by_score", BEST_SCORE)] {
             metrics.extend(area(set, &questions, by).map(|value| (name.to_owned(), value)));
         }
@@ -104,15 +104,18 @@ impl Measured {
     }
 }
 
-/// Metrics of questions, with 95 % intervals over those that have them.
-fn over(questions: &[QuestionValues], value: &dyn Fn(&[QuestionValues], &str) -> f64) -> BTreeMap<String, MetricValue> {
+/// Metrics of questions, with 95 % intervals over those that have them; `values` gives those whose mean a metric is.
+fn over(
+    questions: &[QuestionValues],
+    values: &dyn Fn(&[QuestionValues], &str) -> Vec<f64>,
+) -> BTreeMap<String, MetricValue> {
     let mut names: Vec<&String> = questions.iter().flat_map(|question| question.values.keys()).collect();
     names.sort_unstable();
     names.dedup();
     let of_name = |name: &String| {
-        let values: Vec<f64> = of_metric(questions, name).map(|(_, value)| value).collect();
+        let values = values(questions, name);
         let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
-        (name.clone(), MetricValue { value: value(questions, name), low: interval.low, high: interval.high })
+        (name.clone(), MetricValue { value: mean(&values), low: interval.low, high: interval.high })
     };
     names.into_iter().map(of_name).collect()
 }
@@ -121,11 +124,11 @@ fn over(questions: &[QuestionValues], value: &dyn Fn(&[QuestionValues], &str) ->
 fn by_category(questions: &[QuestionValues]) -> BTreeMap<String, BTreeMap<String, MetricValue>> {
     let mut kinds: BTreeMap<&str, Vec<QuestionValues>> = BTreeMap::new();
     questions.iter().for_each(|one| kinds.entry(&one.category).or_default().push(one.clone()));
-    let mean_of = |questions: &[QuestionValues], name: &str| {
-        mean(&of_metric(questions, name).map(|(_, value)| value).collect::<Vec<_>>())
+    let values_of = |questions: &[QuestionValues], name: &str| {
+        of_metric(questions, name).map(|(_, value)| value).collect::<Vec<_>>()
     };
     let kinds = if kinds.len() > 1 { kinds } else { BTreeMap::new() };
-    kinds.into_iter().map(|(kind, questions)| (kind.to_owned(), over(&questions, &mean_of))).collect()
+    kinds.into_iter().map(|(kind, questions)| (kind.to_owned(), over(&questions, &values_of))).collect()
 }
 
 /// Area under the curve of a value that tells questions with an answer from those without.
@@ -197,31 +200,40 @@ impl QuestionValues {
     }
 }
 
-/// A metric of answers, as the set takes its mean: semble's that count tokens are means over questions.
+/// A metric of answers, as the set takes its mean.
 pub(super) fn value(set: &LoadedSet, questions: &[QuestionValues], name: &str) -> f64 {
-    match set.set {
-        SearchSet::Semble if SEMBLES_HEADLINE.contains(&name) => {
-            mean_of_languages(set, of_metric(questions, name).map(|(at, value)| (set.questions[at].repository, value)))
+    mean(&scaled(set, questions, name))
+}
+
+/// Values of the questions that have a metric, so that their mean is the set's.
+fn scaled(set: &LoadedSet, questions: &[QuestionValues], name: &str) -> Vec<f64> {
+    let (at, values): (Vec<usize>, Vec<f64>) = of_metric(questions, name).unzip();
+    values.into_iter().zip(set.shares(&at, name)).map(|(value, share)| value * share).collect()
+}
+
+impl LoadedSet {
+    /// Factors by which questions, by their positions, count in the mean of a metric. semble's headline is the mean over
+    /// languages of the mean over repositories of the mean over questions; its metrics that count tokens are means over
+    /// questions.
+    pub(super) fn shares(&self, questions: &[usize], name: &str) -> Vec<f64> {
+        if self.set != SearchSet::Semble || !SEMBLES_HEADLINE.contains(&name) {
+            return vec![1.0; questions.len()];
         }
-        _ => mean(&of_metric(questions, name).map(|(_, value)| value).collect::<Vec<_>>()),
+        let repository = |at: &usize| self.questions[*at].repository;
+        let mut of_repository: BTreeMap<usize, f64> = BTreeMap::new();
+        questions.iter().for_each(|at| *of_repository.entry(repository(at)).or_default() += 1.0);
+        let language = |repository: usize| self.repositories[repository].language.as_str();
+        let mut of_language: BTreeMap<&str, f64> = BTreeMap::new();
+        of_repository.keys().for_each(|at| *of_language.entry(language(*at)).or_default() += 1.0);
+        let (n, languages) = (questions.len() as f64, of_language.len() as f64);
+        let share = |at: usize| n / (languages * of_language[language(at)] * of_repository[&at]);
+        questions.iter().map(|at| share(repository(at))).collect()
     }
 }
 
 /// Questions that have a metric, with its value.
 fn of_metric(questions: &[QuestionValues], name: &str) -> impl Iterator<Item = (usize, f64)> {
     questions.iter().filter_map(move |question| Some((question.at, *question.values.get(name)?)))
-}
-
-/// semble's headline: the mean over languages of the mean over repositories of the mean over questions.
-fn mean_of_languages(set: &LoadedSet, values: impl Iterator<Item = (usize, f64)>) -> f64 {
-    let mut by_repository: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    values.for_each(|(repository, value)| by_repository.entry(repository).or_default().push(value));
-    let mut by_language: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (repository, values) in &by_repository {
-        by_language.entry(&set.repositories[*repository].language).or_default().push(mean(values));
-    }
-    let languages: Vec<f64> = by_language.values().map(|values| mean(values)).collect();
-    mean(&languages)
 }
 
 impl CodeIndex {

@@ -64,14 +64,14 @@ const fn dial<W>(name: &'static str, of: fn(&mut W) -> &mut f32, step: f32, most
     Dial { name, of, step, most }
 }
 
-/// What a dial turns of a ranking's weights.
+/// A dial on the weights that it turns.
 enum Turned<'a> {
     Signal(&'a Dial<SignalWeights>, Intent),
     Issue(&'a Dial<IssueWeights>),
 }
 
 impl Turned<'_> {
-    /// What the sets ask for: names have weights of their own, which nothing but questions for names can turn, and so have
+    /// Dials for what the sets ask: names have weights of their own, which nothing but questions for names can turn, and so have
     /// the parts of issues.
     fn by(sets: &[&IndexedSet]) -> Result<Vec<Self>> {
         let (mut intents, mut in_parts) = (Vec::new(), false);

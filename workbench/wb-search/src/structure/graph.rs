@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result,
-    files::{ProjectFile, language_and_role},
+    files::{ProjectFile, language_and_role, text_below},
     patterns::trigrams,
 };
 
@@ -144,7 +144,7 @@ impl ProjectGraph {
             }
             let name = file.path.rsplit('/').next().unwrap_or_default();
             if SETTINGS.contains(&name) {
-                let text = std::fs::read_to_string(index.root().join(&file.path)).unwrap_or_default();
+                let text = text_below(index.root(), &file.path).unwrap_or_default();
                 settings.insert(file.path.clone(), text);
             }
         }

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fs, thread};
 
 use proptest::prelude::*;
-use wb_search::{CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchAnswer, SearchQuestion, build};
+use wb_search::{
+    CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchAnswer, SearchQuestion, answer::Extent,
+    build,
+};
 
 use crate::{PARSER, SERVER, bytes, indexed, project, request, write};
 
@@ -138,9 +141,62 @@ fn further_folders_are_searched_until_they_are_forgotten() {
     let lines = index
         .matching_lines(&index.walk().unwrap(), &LinePattern::new("neck").unwrap(), &SearchQuestion::new(""))
         .unwrap();
-    assert_eq!(lines.iter().map(|line| line.path.as_str()).collect::<Vec<_>>(), [zoo.as_str()]);
+    assert_eq!(lines.lines.iter().map(|line| line.path.as_str()).collect::<Vec<_>>(), [zoo.as_str()]);
     place.further = Some(Vec::new());
     assert_eq!(found(&place, "giraffe"), []);
     place.further = Some(vec![root.join("nowhere")]);
     assert!(place.bring_up(false, &mut |_| {}).unwrap_err().to_string().contains("nowhere is not a folder"));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_became_a_pipe_or_a_device_is_stale_and_not_read() {
+    let folder = project(&[("a.rs", "fn zebra() {}\n"), ("sub/b.rs", "fn zebra_too() {}\n")]);
+    let index = indexed(folder.path());
+    let [file, sub] = ["a.rs", "sub"].map(|name| folder.path().join(name));
+    fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let elsewhere = project(&[("b.rs", "fn zebra_too() {}\n")]);
+    fs::remove_dir_all(&sub).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), &sub).unwrap();
+    let asked = |index: &CodeIndex| {
+        let answer = SearchAnswer::of(index, &request("zebra", None), &RankingWeights::shipped().unwrap()).unwrap();
+        assert_eq!(answer.stale, ["a.rs", "sub/b.rs"]);
+        answer.answers.iter().map(|one| one.extent).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&index), [Extent::Stale, Extent::Stale]);
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+    assert_eq!(asked(&index), [Extent::Stale, Extent::Stale]);
+}
+
+#[test]
+fn a_file_that_is_no_index_is_nobody_else_s() {
+    let (folder, elsewhere) = (project(&[("a.rs", "fn a() {}\n")]), project(&[("notes.txt", "my notes\n")]));
+    let file = elsewhere.path().join("notes.txt");
+    let place = IndexPlace::of(folder.path(), Some(file.clone())).unwrap();
+    let error = place.bring_up(true, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().ends_with("is there and is no index, expected one or a name that is free"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "my notes\n");
+    // A damaged index is one.
+    fs::remove_file(&file).unwrap();
+    place.bring_up(false, &mut |_| {}).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 9]).unwrap();
+    place.bring_up(true, &mut |_| {}).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[test]
+fn answers_below_a_path_are_asked_for_as_it_is_typed() {
+    let folder = project(&[("src/a.rs", "fn a() {}\n")]);
+    let place = IndexPlace::of(folder.path(), None).unwrap();
+    for (typed, expected) in [("", ""), (".", ""), ("src", "src"), ("./src/", "src"), ("src/../src/a.rs", "src/a.rs")] {
+        assert_eq!(place.below(typed).unwrap(), expected, "{typed}");
+    }
+    assert_eq!(place.below(&place.root.join("src").to_string_lossy()).unwrap(), "src");
+    let error = place.below("nowhere").unwrap_err();
+    assert!(error.to_string().starts_with("cannot look below"), "{error}");
+    let error = IndexPlace::of(std::path::Path::new("verify"), None).unwrap_err();
+    assert_eq!(wb_core::error::hint(&error), Some("wb index --verify"));
 }

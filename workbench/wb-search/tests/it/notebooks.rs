@@ -81,7 +81,7 @@ fn patterns_look_into_the_file_as_it_is() {
     let found = FolderFiles::of(folder.path()).unwrap();
     let lines = |pattern: &str| {
         let lines = index.matching_lines(&found, &LinePattern::new(pattern).unwrap(), &SearchQuestion::new(""));
-        lines.unwrap().len()
+        lines.unwrap().lines.len()
     };
     let text = churn();
     for pattern in ["SMOTE", "cell_type", "nbformat", "%matplotlib"] {

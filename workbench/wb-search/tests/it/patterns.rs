@@ -10,7 +10,7 @@ use crate::{PARSER, SERVER, indexed, project, request, write};
 fn lines(index: &wb_search::CodeIndex, pattern: &str, question: &SearchQuestion) -> Vec<String> {
     let found = FolderFiles::of(index.root()).unwrap();
     let lines = index.matching_lines(&found, &LinePattern::new(pattern).unwrap(), question).unwrap();
-    lines.into_iter().map(|line| format!("{}:{}:{}", line.path, line.line, line.text)).collect()
+    lines.lines.into_iter().map(|line| format!("{}:{}:{}", line.path, line.line, line.text)).collect()
 }
 
 #[test]
@@ -96,6 +96,42 @@ fn a_pattern_narrows_a_question_down() {
     assert_eq!(ask("", "zebra").empty.unwrap(), "no line matches the pattern");
 }
 
+#[test]
+fn lines_that_are_left_out_are_counted() {
+    let long = format!("port {}\n", "x".repeat(500));
+    let folder = project(&[("a.txt", &long), ("b.txt", "port 80\nport 81\n"), ("c.txt", "port 82\n")]);
+    let index = indexed(folder.path());
+    let ask = |most: usize, budget: Option<usize>| {
+        let pattern = Some(LinePattern::new("port").unwrap());
+        let asked = AnswerRequest { pattern, most, ..request("", budget) };
+        let answer = SearchAnswer::of(&index, &asked, &RankingWeights::shipped().unwrap()).unwrap();
+        let lines = answer.lines.iter().map(|line| line.text.chars().take(7).collect::<String>()).collect::<Vec<_>>();
+        (lines.join(", "), answer.left_out, answer.empty)
+    };
+    assert_eq!(ask(9, None), ("port xx, port 80, port 81, port 82".into(), 0, None));
+    assert_eq!(ask(2, None), ("port xx, port 80".into(), 2, None));
+    // What does not fit keeps nothing else from it.
+    assert_eq!(ask(9, Some(4)), ("port 80, port 81".into(), 2, None));
+    assert_eq!(ask(9, Some(1)), (String::new(), 4, Some("no line that matches fits into the budget".into())));
+    let mut nowhere = AnswerRequest { pattern: Some(LinePattern::new("port").unwrap()), ..request("", None) };
+    nowhere.question.below = "src".into();
+    nowhere.question.roles = vec![wb_search::FileRole::Test];
+    let answer = SearchAnswer::of(&index, &nowhere, &RankingWeights::shipped().unwrap()).unwrap();
+    assert_eq!(answer.empty.unwrap(), "no line of the files below src, of kind test matches the pattern");
+}
+
+#[test]
+fn very_long_lines_are_cut_and_longer_ones_said() {
+    let folder = project(&[("a.txt", "port\n"), ("long.txt", &"port ".repeat(20_000))]);
+    fs::write(folder.path().join("longer.txt"), "port ".repeat(7 << 20)).unwrap();
+    let index = indexed(folder.path());
+    let found = FolderFiles::of(index.root()).unwrap();
+    let matched = index.matching_lines(&found, &LinePattern::new("port").unwrap(), &SearchQuestion::new("")).unwrap();
+    let sizes: Vec<(&str, usize)> = matched.lines.iter().map(|line| (line.path.as_str(), line.text.len())).collect();
+    assert_eq!(sizes, [("a.txt", 4), ("long.txt", (64 << 10) + "…".len())]);
+    assert_eq!(matched.unread, ["longer.txt"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     /// Trigrams pass over no file that matches: the lines are those of an index that has changed in all files, which are all
@@ -114,8 +150,8 @@ proptest! {
         let mut changed = found.clone();
         changed.files.iter_mut().for_each(|file| file.modified += 1);
         let slow = index.matching_lines(&changed, &parsed, &SearchQuestion::new("")).unwrap();
-        let plain = |lines: &[wb_search::patterns::MatchedLine]| -> Vec<(String, u64)> {
-            lines.iter().map(|line| (line.path.clone(), line.line)).collect()
+        let plain = |found: &wb_search::patterns::MatchedLines| -> Vec<(String, u64)> {
+            found.lines.iter().map(|line| (line.path.clone(), line.line)).collect()
         };
         prop_assert_eq!(plain(&quick), plain(&slow), "{}", pattern);
     }

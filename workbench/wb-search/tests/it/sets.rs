@@ -56,6 +56,31 @@ fn sembles_headline_is_a_mean_of_languages_of_repositories() {
     assert!((found.metrics["p@1"].value - (0.5 + 1.0) / 2.0 / 2.0).abs() < 1e-12);
     assert!((found.metrics["ndcg@10"].value - 0.5).abs() < 1e-12);
     assert_eq!(found.questions[0].category, "symbol");
+    let of_value = found.metrics["p@1"];
+    assert!(of_value.low < of_value.value && of_value.value < of_value.high, "{of_value:?}");
+}
+
+#[test]
+fn intervals_are_those_of_the_headline() {
+    // One language has twenty questions without an answer, another one question that is answered.
+    let asked: Vec<String> =
+        (0..20).map(|at| format!(r#"{{"query": "nothing{at}", "relevant": ["one.go"]}}"#)).collect();
+    let folder = project(&[
+        ("repos.json", r#"[{"name": "beta", "language": "rust"}, {"name": "gamma", "language": "go"}]"#),
+        ("annotations/beta.json", r#"[{"query": "zebra", "relevant": ["one.rs"]}]"#),
+        ("annotations/gamma.json", &format!("[{}]", asked.join(", "))),
+        ("corpora/beta/one.rs", "fn zebra() {}\n"),
+        ("corpora/gamma/one.go", "package a\n"),
+    ]);
+    let mut found = measured(SearchSet::Semble, folder.path());
+    let value = found.metrics["p@1"];
+    assert!((value.value - 0.5).abs() < 1e-12 && value.low < 0.5 && value.high > 0.5, "{value:?}");
+    let set = SearchSet::Semble.load(folder.path()).unwrap();
+    let mut other = found.clone();
+    let first = other.questions.iter_mut().find(|question| question.repository == "beta").unwrap();
+    first.values.insert("p@1".to_owned(), 0.0);
+    found.compare(&set, &other).unwrap();
+    assert!((found.against["p@1"].difference - 0.5).abs() < 1e-12, "{:?}", found.against["p@1"]);
 }
 
 #[test]
@@ -225,17 +250,16 @@ fn a_ranking_is_compared_with_itself_and_with_a_run_of_another_tool() {
     // The same lines in the same order have the same values.
     assert_eq!(run.metrics, own.metrics);
     write(folder.path(), "own.json", &serde_json::to_string(&own).unwrap());
-    own.compare(&loaded.other(&place("own.json"), &found).unwrap()).unwrap();
+    own.compare(&loaded, &loaded.other(&place("own.json"), &found).unwrap()).unwrap();
     assert!(own.against.values().all(|compared| compared.difference == 0.0), "{:?}", own.against);
     // What was found answers no question: a file that an index leaves aside is one all the same.
     let first = &loaded.questions[0].id;
     write(&loaded.repositories[0].root, "aside.lock", "two\nlines\n");
     write(folder.path(), "none.trec", &format!("{first} Q0 aside.lock:1-2 1 0.5 t\n"));
-    own.compare(&loaded.other(&place("none.trec"), &found).unwrap()).unwrap();
-    let values: Vec<f64> = own.questions.iter().map(|question| question.values["p@1"]).collect();
+    own.compare(&loaded, &loaded.other(&place("none.trec"), &found).unwrap()).unwrap();
     let compared = own.against["p@1"];
-    assert_eq!(compared.difference, values.iter().sum::<f64>() / values.len() as f64);
-    assert_eq!(compared.wins_ties_losses.iter().sum::<usize>(), values.len());
+    assert_eq!(compared.difference, own.metrics["p@1"].value);
+    assert_eq!(compared.wins_ties_losses.iter().sum::<usize>(), own.questions.len());
     for path in ["nowhere.py", "../repos.json", "/etc/hostname"] {
         write(folder.path(), "nowhere.trec", &format!("{first} Q0 {path}:1-2 1 0.5 t\n"));
         let error = loaded.other(&place("nowhere.trec"), &found).unwrap_err();

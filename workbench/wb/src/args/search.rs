@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use wb_encoder::DeviceConfig;
 use wb_pipeline::search::NamedSet;
-use wb_search::{FileRole, LinePattern, files::language_named};
+use wb_search::{
+    LinePattern,
+    files::{FileKind, language_named},
+};
 
 /// A project to index.
 #[derive(Debug, Args)]
@@ -65,7 +68,7 @@ pub struct SearchArguments {
     pub command: Option<SearchCommand>,
     /// The question: words, or a name.
     #[arg(required_unless_present_any = ["regexp", "issue"], conflicts_with = "issue")]
-    pub question: Option<String>,
+    pub question: Vec<String>,
     /// An issue, an error message or a stack trace in place of a question, `-` for standard input: files and lines, names,
     /// messages and prose in it are each asked for.
     #[arg(long, value_name = "FILE|-")]
@@ -82,9 +85,9 @@ pub struct SearchArguments {
     /// Only files below this path of the project.
     #[arg(long = "in", value_name = "PATH", default_value = "", hide_default_value = true)]
     pub below: String,
-    /// Only files of these kinds: source, test, example, declaration, generated, docs, config, other.
+    /// Only files of these kinds: code, or source, test, example, declaration, generated, docs, config, other.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
-    pub kind: Vec<FileRole>,
+    pub kind: Vec<FileKind>,
     /// Only files in these languages: rust, py, c++, ...; `text` for prose and settings.
     #[arg(long, value_name = "LANGUAGE", value_delimiter = ',', value_parser = language_named)]
     pub lang: Vec<String>,
@@ -107,8 +110,6 @@ pub struct SearchArguments {
     /// Asks so many times: each time for the names that the best answers before it use.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub hops: u8,
-    #[command(flatten)]
-    pub context: ContextArguments,
     /// Words alone: vectors that the index has are left aside.
     #[arg(long)]
     pub words: bool,
@@ -124,6 +125,8 @@ pub struct SearchArguments {
     /// Says of what each score is made.
     #[arg(long)]
     pub explain: bool,
+    #[command(flatten)]
+    pub context: ContextArguments,
 }
 
 /// The context of a question, as an agent has it.
@@ -176,5 +179,5 @@ pub struct TuneArguments {
 }
 
 fn pattern(text: &str) -> Result<LinePattern, String> {
-    LinePattern::new(text).map_err(|error| error.to_string())
+    LinePattern::new(text).map_err(|error| error.in_one_line())
 }

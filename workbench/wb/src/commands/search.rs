@@ -66,10 +66,10 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         return tune(arguments);
     }
     let place = IndexPlace::of(&arguments.project, arguments.index.clone())?;
-    let text = arguments.question.clone().unwrap_or_default();
+    let text = arguments.question.join(" ");
     let mut question = SearchQuestion::new(&text);
-    question.below.clone_from(&arguments.below);
-    question.roles.clone_from(&arguments.kind);
+    question.below = place.below(&arguments.below)?;
+    question.roles = arguments.kind.iter().flat_map(|kind| kind.0.clone()).collect();
     question.languages.clone_from(&arguments.lang);
     if arguments.snippets.is_some() && question.roles.is_empty() {
         question.roles = SearchAnswer::OF_SNIPPETS.to_vec();

@@ -6,7 +6,7 @@ mod terminal;
 
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
-use wb_core::{Progress, remote};
+use wb_core::{Progress, remote, untrusted::harmless};
 use wb_pipeline::output::Listener;
 
 pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
@@ -29,12 +29,12 @@ impl Listener for Printer {
 /// A line of result.
 pub fn line(text: impl AsRef<str>) {
     // Where nobody reads any more (`wb ls | head`), there is nobody to tell.
-    bars::above(|| drop(writeln!(stdout(), "{}", remote::shown(text.as_ref()))));
+    bars::above(|| drop(writeln!(stdout(), "{}", harmless(&remote::shown(text.as_ref())))));
 }
 
 /// A remark that is no result.
 pub fn note(text: impl AsRef<str>) {
-    bars::above(|| drop(writeln!(stderr(), "{}", remote::shown(text.as_ref()))));
+    bars::above(|| drop(writeln!(stderr(), "{}", harmless(&remote::shown(text.as_ref())))));
 }
 
 /// Does something that threads tell the progress of, and shows how far it is.
