@@ -9,7 +9,7 @@ use wb_core::{Error, Result};
 use wb_search::{
     AnswerRequest, CodeIndex, FileContext, LinePattern, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion,
     answer::{AnsweredUnit, Extent, UNSURE},
-    files::language_named,
+    files::{FileKind, language_named},
     structure::AimedQuestion,
 };
 
@@ -67,7 +67,8 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
     let mut question = SearchQuestion::new(&call.question);
     question.below = known_path(index, &call.below)?;
     let of = |key: &'static str| move |error: String| Error::value(key, error);
-    question.roles = call.kinds.iter().map(|kind| kind.parse().map_err(of("kinds"))).collect::<Result<_>>()?;
+    let kinds = call.kinds.iter().map(|kind| kind.parse::<FileKind>().map_err(of("kinds")));
+    question.roles = kinds.collect::<Result<Vec<_>>>()?.into_iter().flat_map(|kind| kind.0).collect();
     question.languages =
         call.languages.iter().map(|name| language_named(name).map_err(of("languages"))).collect::<Result<_>>()?;
     let weights = project.weights();

@@ -47,7 +47,7 @@ impl FromStr for FileKind {
         let known = FileRole::ALL.into_iter().find(|role| role.name() == name);
         known.map(|role| Self(vec![role])).ok_or_else(|| {
             let names = FileRole::ALL.map(FileRole::name).join(", ");
-            let near = suggest::nearest(name, FileRole::ALL.map(FileRole::name));
+            let near = suggest::nearest(name, FileRole::ALL.map(FileRole::name).into_iter().chain(["code"]));
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             format!("expected code, {names}{near}")
         })

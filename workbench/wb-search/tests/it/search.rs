@@ -1,8 +1,8 @@
 //! Answers of small projects.
 
 use wb_search::{
-    AnswerRequest, FileContext, FileRole, PartedQuestion, RankingWeights, SearchAnswer, SearchContext, SearchQuestion,
-    answer::Extent,
+    AnswerRequest, FileContext, FileRole, LinePattern, PartedQuestion, RankingWeights, SearchAnswer, SearchContext,
+    SearchQuestion, answer::Extent, patterns::MatchedLine, structure::QuestionAim,
 };
 
 use crate::{PARSER, SERVER, indexed, project, request, write};
@@ -269,4 +269,37 @@ fn further_hops_ask_for_the_names_that_answers_use() {
     // A file that is not as it was says nothing.
     write(folder.path(), "a.rs", "fn open_store() {}\n");
     assert_eq!(ask(3), ["a.rs"]);
+}
+
+#[test]
+fn the_guide_has_every_key_of_an_answer() {
+    let folder = project(&[("src/parser.rs", PARSER)]);
+    let index = indexed(folder.path());
+    let asked = AnswerRequest { pattern: Some(LinePattern::new("parse").unwrap()), ..request("read config", None) };
+    let mut answer = SearchAnswer::of(&index, &asked, &RankingWeights::shipped().unwrap()).unwrap();
+    // All that is there in some answer alone.
+    (answer.commit, answer.encoder, answer.empty) = (Some(String::new()), Some(String::new()), Some(String::new()));
+    (answer.unread, answer.left_out) = (vec!["a.rs".into()], 1);
+    answer.lines.push(MatchedLine { path: "a.rs".into(), line: 1, text: String::new(), unit: None });
+    let one = &mut answer.answers[0];
+    (one.shown, one.aim, one.said) = (vec![[1, 1]], Some(QuestionAim::Usage), "a".into());
+    let guide = include_str!("../../../../GUIDE.md");
+    let (_, table) = guide.split_once("An answer as JSON (`wb search --json`) has these keys").unwrap();
+    let (table, _) = table.split_once("## Agents").unwrap();
+    let mut keys = Vec::new();
+    keys_of(&serde_json::to_value(&answer).unwrap(), &mut keys);
+    assert!(keys.len() > 30, "{keys:?}");
+    keys.retain(|key| !table.contains(&format!("`{key}`")));
+    assert_eq!(keys, Vec::<String>::new());
+}
+
+fn keys_of(value: &serde_json::Value, keys: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            keys.push(key.clone());
+            keys_of(value, keys);
+        }),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys_of(value, keys)),
+        _ => {}
+    }
 }

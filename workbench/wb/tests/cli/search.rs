@@ -100,7 +100,7 @@ fn what_cannot_be_searched_says_what_to_do() {
     let sandbox = project();
     let wb = |arguments: &[&str]| sandbox.wb(&[arguments, &["--project", "project", "--index", "index"]].concat());
     assert!(wb(&["search", "zebra"]).starts_with("exit 1\nout: nothing found: none of the files has `zebra`"));
-    assert!(wb(&["search", "x", "--kind", "tests"]).contains("expected source, test, example, declaration"));
+    assert!(wb(&["search", "x", "y", "--kind", "tests"]).contains("expected code, source, test, example, decl"));
     sandbox.write("index", "not an index");
     let damaged = wb(&["search", "letter"]);
     assert!(
