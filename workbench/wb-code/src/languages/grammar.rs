@@ -1,8 +1,10 @@
 //! The tree-sitter grammars, and one parser of each per thread.
 
-use std::{borrow::Cow, cell::RefCell, collections::HashMap, ops::ControlFlow};
+use std::{borrow::Cow, cell::RefCell, collections::HashMap};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Point, Range, Tree};
+
+use super::budget::{Budget, nests_too_deep};
 
 /// A grammar; a language can have more than one (TypeScript with and without JSX, PHP with and without its tag).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,9 +91,12 @@ thread_local! {
 
 /// The tree of a source by the first grammar that finds no error in it, else by the first grammar.
 ///
-/// `None` where parsing takes far more steps than the length of the source explains (text that is no source).
-/// The limit counts steps, not seconds, so the answer is the same on every machine.
+/// `None` where parsing takes far more work than the length of the source explains, or where it nests deeper than any source
+/// (text that is no source, see [`Budget`]). Time plays no part, so the answer is the same on every machine.
 pub(crate) fn parse(source: &str, grammars: &[Grammar]) -> Option<Tree> {
+    if nests_too_deep(source) {
+        return None;
+    }
     let first = parse_with(source, *grammars.first()?)?;
     if !first.root_node().has_error() {
         return Some(first);
@@ -165,26 +170,56 @@ fn parse_bytes<'s>(
             let _ = parser.set_language(&grammar.load());
             parser
         });
-        let mut checks = 0_usize;
-        let limit = 2_000 + length;
-        let mut progress = |_: &ParseState| {
-            checks += 1;
-            if checks > limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
+        let budget = Budget::of(ranges.first().map_or(0, |range| range.start_byte), length);
+        let mut progress = |state: &ParseState| budget.check(state.current_byte_offset());
         let options = ParseOptions::new().progress_callback(&mut progress);
         // The parser keeps its ranges, so those of the last part are taken back.
         parser.set_included_ranges(ranges).ok()?;
-        let tree = parser.parse_with_options(&mut |offset: usize, _| read(offset), None, Some(options));
+        let tree = parser.parse_with_options(&mut |offset: usize, _| budget.piece(read(offset)), None, Some(options));
         if tree.is_none() {
             parser.reset();
         }
-        tree
+        // One whose text was cut short is no tree of that text.
+        tree.filter(|_| !budget.is_spent())
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_are_no_source_are_given_up() {
+        // Lua's scanner looks for the end of a block at each `<`, Bash's within a single step; Swift's grammar tries more
+        // and more readings side by side.
+        for (grammar, line) in [(Grammar::Lua, "<a "), (Grammar::Bash, "\0"), (Grammar::Swift, "|> ")] {
+            let text = line.repeat(20_000 / line.len());
+            assert!(parse(&text, &[grammar]).is_none(), "{grammar:?}");
+            // The parser reads the next source as ever.
+            assert!(parse("x = 1\n", &[grammar]).is_some_and(|tree| !tree.root_node().has_error()), "{grammar:?}");
+        }
+    }
+
+    #[test]
+    fn texts_that_nest_without_end_are_given_up() {
+        // Java's and PHP's overflow the stack of a thread.
+        for (grammar, open) in
+            [(Grammar::Lua, "if x {\n"), (Grammar::Java, "{("), (Grammar::Php, "([{"), (Grammar::Rust, "%w(")]
+        {
+            assert!(parse(&open.repeat(50_000), &[grammar]).is_none(), "{grammar:?}");
+        }
+        let deep = format!("x = {}1{}\n", "(".repeat(5_000), ")".repeat(5_000));
+        assert!(parse(&deep.repeat(3), &[Grammar::Python]).is_some_and(|tree| !tree.root_node().has_error()));
+    }
+
+    #[test]
+    fn long_sources_and_broken_ones_have_trees() {
+        let lines = "local function f(x)\n  if x then return { 1, \"a\" } end\nend\n".repeat(5_000);
+        assert!(parse(&lines, &[Grammar::Lua]).is_some_and(|tree| !tree.root_node().has_error()));
+        // An end that is missing once costs one search.
+        assert!(parse(&format!("{lines}x = [[\n{lines}"), &[Grammar::Lua]).is_some());
+        assert!(parse(&format!("{lines}if x {{\n{lines}"), &[Grammar::Lua]).is_some());
+    }
 
     #[test]
     fn narrowed_letters_take_as_many_bytes_and_leave_the_tree_as_it_is() {

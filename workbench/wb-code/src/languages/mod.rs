@@ -1,5 +1,6 @@
 //! The nineteen languages, and the choice among them by name, by file extension, by content.
 
+mod budget;
 mod c;
 pub(crate) mod clauses;
 mod cpp;
