@@ -42,7 +42,7 @@ fn arguments_of_any_kind_are_answered_in_words() {
         (json!({"question": "a", "below": "src/../../"}), "not among the files"),
         (json!({"question": "a", "current_file": "src\u{0}config.rs"}), "not among the files"),
         (json!({"question": "a", "current_file": "\u{1b}]0;x\u{7}"}), "not among the files"),
-        (json!({"question": "a", "kinds": ["secrets"]}), "expected source"),
+        (json!({"question": "a", "kinds": ["secrets"]}), "expected code, source"),
         (json!({"question": "a", "languages": ["klingon"]}), "expected a language"),
     ] {
         let failure = client.failure("search", arguments.clone());
