@@ -56,7 +56,8 @@ pub(crate) fn trap(folder: &Path) -> Option<PathBuf> {
     }
     read.into_iter().find(|path| {
         // A folder is not read, and what is not there neither.
-        fs::metadata(path).is_ok_and(|of| !of.is_dir() && !(of.is_file() && of.len() <= MOST_OF_RULES))
+        let is_harmless = |of: fs::Metadata| of.is_dir() || of.is_file() && of.len() <= MOST_OF_RULES;
+        fs::metadata(path).is_ok_and(|of| !is_harmless(of))
     })
 }
 
