@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Write};
 
 /// A line without what a terminal would take for a command, or would show in another order than it stands.
 pub fn clean(line: &str) -> String {
-    line.chars().map(|c| if is_command(c) && c != '\t' { '\u{fffd}' } else { c }).collect()
+    replaced(line, |c| is_command(c) && c != '\t')
 }
 
 /// A text of lines without what a terminal would take for a command; it goes on where there is none, at no cost.
@@ -12,7 +12,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| is_command(c) && !matches!(c, '\t' | '\n');
     let text = if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
     match text.contains(is_harmful) {
-        true => Cow::Owned(text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()),
+        true => Cow::Owned(replaced(&text, is_harmful)),
         false => text,
     }
 }
@@ -31,6 +31,10 @@ pub fn harmless_json(json: String) -> String {
         }
         all
     })
+}
+
+fn replaced(text: &str, is_harmful: impl Fn(char) -> bool) -> String {
+    text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// True for control characters, and for those that turn the direction of writing.

@@ -11,6 +11,7 @@ use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint, paths::caches
 use crate::{
     AnnotationFile, CodeIndex, Error, FolderFiles, ProjectAnnotations, Result, UnitVectors, VectorEncoder, VectorStore,
     build,
+    files::slashed,
     index::Changes,
     structure::{ScipCoverage, ScipStore, StructureStore},
     vectors::embed,
@@ -55,11 +56,8 @@ impl IndexPlace {
 
     /// The path of one of the project's files in its index, as it is typed: from the project's folder, or in full.
     pub fn path_of(&self, typed: &Path) -> Result<String> {
-        let full = if typed.is_absolute() { typed.to_owned() } else { self.root.join(typed) };
-        let below = full.canonicalize().ok().and_then(|full| Some(full.strip_prefix(&self.root).ok()?.to_owned()));
-        let names: Option<Vec<&str>> =
-            below.as_ref().and_then(|below| below.iter().map(|name| name.to_str()).collect());
-        names.map(|names| names.join("/")).ok_or_else(|| {
+        let full = self.root.join(typed).canonicalize().ok();
+        full.and_then(|full| slashed(full.strip_prefix(&self.root).ok()?)).ok_or_else(|| {
             let what = format!("{} is no file of {}", typed.display(), self.root.display());
             Error::failed(what).with_hint("paths are taken from the project's folder: src/main.rs")
         })
@@ -78,8 +76,7 @@ impl IndexPlace {
         };
         let full = full.canonicalize().map_err(is_gone)?;
         let path = full.strip_prefix(&self.root).unwrap_or(&full);
-        let names = path.to_str().map(|path| path.replace('\\', "/"));
-        names.ok_or_else(|| Error::failed(format!("{} is not UTF-8, as paths of an index are", path.display())))
+        slashed(path).ok_or_else(|| Error::failed(format!("{} is not UTF-8, as paths of an index are", path.display())))
     }
 
     /// The index as it is kept; `None` where there is none yet, or one of another version.

@@ -279,12 +279,11 @@ impl ProjectSearch {
 fn tell_of_state(SearchAnswer { commit, stale, unread, left_out, .. }: &SearchAnswer) {
     let files = |n: usize| if n == 1 { "1 file has".to_owned() } else { format!("{n} files have") };
     let at = commit.as_ref().map(|commit| format!("at commit {commit:.12}"));
-    let changed = format!("{} changed since; --fresh reads what has changed first", files(stale.len()));
-    match (at, stale.is_empty()) {
-        (Some(at), true) => output::note(at),
-        (Some(at), false) => output::note(format!("{at}; {changed}")),
-        (None, true) => {}
-        (None, false) => output::note(changed.replace("changed since", "changed since the project was indexed")),
+    let since = if at.is_some() { "since" } else { "since the project was indexed" };
+    let changed = || format!("{} changed {since}; --fresh reads what has changed first", files(stale.len()));
+    let told: Vec<String> = at.iter().cloned().chain((!stale.is_empty()).then(changed)).collect();
+    if !told.is_empty() {
+        output::note(told.join("; "));
     }
     if *left_out > 0 {
         output::note(format!("{left_out} more lines match; -n and --budget say how many are shown"));

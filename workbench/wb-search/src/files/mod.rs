@@ -17,7 +17,7 @@ use std::{
 };
 
 use ignore::{WalkBuilder, WalkState};
-use plain::{MOST_OF_RULES, open_below, trap};
+use plain::{MOST_OF_RULES, open_below, text_within, trap};
 pub use roles::{FileKind, FileRole, language_and_role, language_named};
 pub(crate) use secrets::has_private_key;
 use secrets::is_secret_name;
@@ -198,12 +198,7 @@ fn most_bytes(path: &str) -> u64 {
 
 /// Text of a file below a folder that [`FolderFiles::read`] would read by its size, all of it.
 pub(crate) fn text_below(root: &Path, path: &str) -> Option<String> {
-    let file = open_below(root, path).ok()?;
-    let most = most_bytes(path);
-    let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= most)?;
-    let mut text = String::with_capacity(size as usize);
-    file.take(most).read_to_string(&mut text).ok()?;
-    Some(text)
+    text_within(open_below(root, path).ok()?, most_bytes(path))
 }
 
 /// The text that is read of a file: all of it, or a notebook's code and prose.
@@ -235,10 +230,15 @@ pub(crate) fn named<'a>(further: &[PathBuf], path: &'a str) -> &'a str {
     shortest.map_or(path, |rest| rest.trim_start_matches('/'))
 }
 
+/// A path as an index has it, with `/`; none where it is not UTF-8.
+pub(crate) fn slashed(path: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
+    // The first part of a full path is its root.
+    parts.map(|parts| parts.join("/").replacen("//", "/", 1))
+}
+
 fn classify(path: &Path, root: &Path) -> std::result::Result<ProjectFile, &'static str> {
-    let parts: Option<Vec<&str>> =
-        path.strip_prefix(root).ok().and_then(|path| path.iter().map(|part| part.to_str()).collect());
-    let path_below = parts.ok_or("path that is not UTF-8")?.join("/").replacen("//", "/", 1);
+    let path_below = path.strip_prefix(root).ok().and_then(slashed).ok_or("path that is not UTF-8")?;
     if is_secret_name(path_below.rsplit('/').next().unwrap_or_default()) {
         return Err("secret by its name");
     }

@@ -30,9 +30,15 @@ pub(crate) fn open_below(root: &Path, path: &str) -> io::Result<File> {
 
 /// Text of a plain file of so many bytes at most, or of the one that a link leads to.
 pub(crate) fn plain_text(path: &Path, most: u64) -> Option<String> {
-    let metadata = fs::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.len() <= most)?;
-    let mut text = String::with_capacity(metadata.len() as usize);
-    File::open(path).ok()?.take(most).read_to_string(&mut text).ok()?;
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    text_within(File::open(path).ok()?, most)
+}
+
+/// Text of an open file of so many bytes at most.
+pub(super) fn text_within(file: File, most: u64) -> Option<String> {
+    let size = file.metadata().ok().map(|metadata| metadata.len()).filter(|size| *size <= most)?;
+    let mut text = String::with_capacity(size as usize);
+    file.take(most).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
