@@ -18,6 +18,7 @@ pub mod json_lines;
 pub mod key;
 pub mod lock;
 pub mod manifest;
+pub mod painted;
 pub mod pair;
 pub mod paths;
 pub mod pickle;

@@ -100,6 +100,12 @@ pub fn grouped(digits: &str) -> String {
     }
 }
 
+/// A probability as it is typed; else what was expected.
+pub fn probability(text: &str) -> Result<f32, String> {
+    let probability = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    probability.ok_or_else(|| "expected a probability from 0 to 1: 0.5".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +176,14 @@ mod tests {
             [(0.052, "0.052"), (1.0, "1"), (12_345.0, "12,000"), (1349.0, "1,300"), (2.5e6, "2.5 million")]
         {
             assert_eq!(about(number), expected);
+        }
+    }
+
+    #[test]
+    fn probabilities_are_read_and_other_numbers_are_not() {
+        assert_eq!((probability("0"), probability("0.25"), probability("1")), (Ok(0.0), Ok(0.25), Ok(1.0)));
+        for text in ["3", "-0.1", "nan", "half", ""] {
+            assert!(probability(text).unwrap_err().contains("0.5"), "{text}");
         }
     }
 }

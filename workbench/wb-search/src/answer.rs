@@ -1,7 +1,5 @@
 //! An answer to a question: what was found with its text, as people and as programs read it.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 use wb_core::untrusted::clean;
 
@@ -13,7 +11,6 @@ use crate::{
     index::Changes,
     patterns::{MatchedLine, MatchedLines},
     structure::QuestionAim,
-    units::cells::is_mark,
 };
 
 /// Characters of a token, where a budget is kept.
@@ -22,8 +19,6 @@ pub const CHARS: usize = 4;
 const NO_WORDS: &str = "the question has no words";
 /// Line of a text that stands for lines which are left out.
 pub const GAP: &str = "…";
-/// Lines that a person is shown of each unit.
-const SHOWN: usize = 5;
 
 /// Confidence below which an answer may be none: of a set's questions 1 in 5 of those without an answer are below it, and of
 /// those with one 1 in 20 at most (`wb bench search`, development parts).
@@ -241,51 +236,6 @@ impl SearchAnswer {
             }
         }
     }
-
-    /// Text for a person: a line for each unit, and the first of its lines.
-    pub fn text(&self, explain: bool) -> String {
-        let mut told = String::new();
-        for AnsweredUnit { found, extent, shown, matched, text, .. } in &self.answers {
-            let names = found.names.join(", ");
-            let space = if names.is_empty() { "" } else { "  " };
-            let _ = writeln!(told, "{}:{}-{}{space}{names}", clean(&found.path), found.lines[0], found.lines[1]);
-            if explain {
-                let s = &found.signals;
-                let _ = write!(
-                    told,
-                    "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, ",
-                    found.score, s.words, s.path, s.stem, s.definition, s.coherence
-                );
-                let _ = write!(told, "central {:.2}, ", s.central);
-                if self.encoder.is_some() {
-                    let _ = write!(told, "meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
-                }
-                let _ = write!(told, "role {:.2}", s.role);
-                if s.context != 1.0 {
-                    let _ = write!(told, ", context {:.2}", s.context);
-                }
-                told.push('\n');
-            }
-            if *extent == Extent::Stale {
-                let _ = writeln!(told, "    (has changed since it was indexed; `wb search --fresh` reads it again)");
-            }
-            let is_shown = |(number, line): &(u64, &str)| match matched.is_empty() {
-                true if *extent == Extent::Whole && !in_run(shown, *number) => false,
-                true => !line.trim().is_empty() && !is_mark(line) && *line != GAP,
-                false => matched.contains(number),
-            };
-            for (_, line) in (u64::from(found.lines[0])..).zip(text.lines()).filter(is_shown).take(SHOWN) {
-                let _ = writeln!(told, "    {line}");
-            }
-            told.push('\n');
-        }
-        for MatchedLine { path, line, text, .. } in &self.lines {
-            let _ = writeln!(told, "{}:{line}:{text}", clean(path));
-        }
-        told.extend(self.empty.iter().map(|why| format!("nothing found: {why}\n")));
-        told.truncate(told.trim_end_matches('\n').len());
-        told
-    }
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -333,11 +283,6 @@ fn why_empty(index: &CodeIndex, asked: &PartedQuestion, request: &AnswerRequest)
             }
         }
     })
-}
-
-/// True for a line of some runs, or of no runs.
-fn in_run(runs: &[[u32; 2]], number: u64) -> bool {
-    runs.is_empty() || runs.iter().any(|[from, to]| (u64::from(*from)..=u64::from(*to)).contains(&number))
 }
 
 /// Runs of a file's lines as one text.

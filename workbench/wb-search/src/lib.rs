@@ -6,6 +6,7 @@
 pub mod annotations;
 pub mod answer;
 mod answer_snippets;
+mod answer_text;
 mod bytes;
 mod commit;
 mod context;
@@ -13,6 +14,7 @@ mod dependencies;
 mod excerpts;
 mod file_lines;
 pub mod files;
+mod git;
 pub mod index;
 pub mod issue;
 pub mod patterns;

@@ -9,8 +9,8 @@ use std::{
 use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint, paths::caches};
 
 use crate::{
-    AnnotationFile, CodeIndex, Error, FolderFiles, ProjectAnnotations, Result, UnitVectors, VectorEncoder, VectorStore,
-    build,
+    AnnotationFile, CodeIndex, Error, FileContext, FolderFiles, ProjectAnnotations, Result, UnitVectors, VectorEncoder,
+    VectorStore, build,
     files::slashed,
     index::Changes,
     structure::{ScipCoverage, ScipStore, StructureStore},
@@ -54,8 +54,14 @@ impl IndexPlace {
         Ok(Self { root, file, further: None, annotations: None, scip: None })
     }
 
+    /// The file that is open and those that were seen, as they are typed.
+    pub fn context(&self, current: Option<&Path>, recent: &[PathBuf]) -> Result<FileContext> {
+        let current = current.map(|path| self.path_of(path)).transpose()?;
+        Ok(FileContext { current, recent: recent.iter().map(|path| self.path_of(path)).collect::<Result<_>>()? })
+    }
+
     /// The path of one of the project's files in its index, as it is typed: from the project's folder, or in full.
-    pub fn path_of(&self, typed: &Path) -> Result<String> {
+    fn path_of(&self, typed: &Path) -> Result<String> {
         let full = self.root.join(typed).canonicalize().ok();
         full.and_then(|full| slashed(full.strip_prefix(&self.root).ok()?)).ok_or_else(|| {
             let what = format!("{} is no file of {}", typed.display(), self.root.display());

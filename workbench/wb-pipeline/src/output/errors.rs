@@ -1,5 +1,9 @@
 //! Hints of errors, and an error in one line.
 
+use std::{borrow::Cow, io::ErrorKind, path::Path};
+
+use wb_core::{Error, suggest};
+
 /// An error with its causes and its hint in one line.
 pub fn in_one_line(error: &anyhow::Error) -> String {
     match hint(error) {
@@ -8,20 +12,32 @@ pub fn in_one_line(error: &anyhow::Error) -> String {
     }
 }
 
-/// The hint of an error: the first in the chain of its causes.
-pub fn hint(error: &anyhow::Error) -> Option<&str> {
-    wb_core::error::hint(error.as_ref())
+/// The hint of an error: the first in the chain of its causes; else what is in place of a file that is not there.
+pub fn hint(error: &anyhow::Error) -> Option<Cow<'_, str>> {
+    let own = wb_core::error::hint(error.as_ref()).map(Cow::Borrowed);
+    own.or_else(|| error.chain().find_map(|cause| instead(cause.downcast_ref()?)).map(Cow::Owned))
+}
+
+/// The nearest name in the folder of a file that is not there, or the folder that is not there either.
+fn instead(error: &Error) -> Option<String> {
+    let Error::Io { action: "read", path, source } = error else { return None };
+    let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
+    if source.kind() != ErrorKind::NotFound {
+        return None;
+    }
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(listing) = std::fs::read_dir(folder) else {
+        return Some(format!("there is no folder {}", folder.display()));
+    };
+    let names: Vec<String> = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let near = suggest::nearest(name, names.iter().map(String::as_str))?;
+    Some(format!("did you mean {}?", path.with_file_name(near).display()))
 }
 
 #[cfg(test)]
 mod tests {
-    #[cfg(feature = "report")]
-    use std::path::Path;
-
+    use super::*;
     use anyhow::Context;
-    use wb_core::Error;
-
-    use super::hint;
 
     /// Errors with a hint, one of each crate that has some, and words of the hint.
     fn told() -> Vec<(&'static str, Error, &'static str)> {
@@ -50,6 +66,20 @@ mod tests {
                 "wb ls",
             ),
         ]
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_has_the_nearest_name_as_its_hint() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("weights.yaml"), "").unwrap();
+        let hint_of = |name: &str| {
+            let path = folder.path().join(name);
+            let error = std::fs::read(&path).map_err(Error::io("read", &path)).context("reading").unwrap_err();
+            hint(&error).map(|hint| hint.replace(&folder.path().display().to_string(), "F"))
+        };
+        assert_eq!(hint_of("wieghts.yaml").as_deref(), Some("did you mean F/weights.yaml?"));
+        assert_eq!(hint_of("other.json"), None);
+        assert_eq!(hint_of("none/weights.yaml").as_deref(), Some("there is no folder F/none"));
     }
 
     #[test]

@@ -5,6 +5,8 @@ mod table;
 
 use std::sync::OnceLock;
 
+use wb_core::painted::Painted;
+
 pub use errors::{hint, in_one_line};
 pub use table::table;
 
@@ -12,6 +14,8 @@ pub use table::table;
 pub trait Listener: Send + Sync {
     /// A line of result.
     fn line(&self, text: &str);
+    /// Lines of result that may have colors.
+    fn painted(&self, text: &Painted);
     /// A remark that is no result.
     fn note(&self, text: &str);
 }
@@ -27,6 +31,13 @@ pub fn listen(listener: impl Listener + 'static) {
 pub fn line(text: impl AsRef<str>) {
     if let Some(listener) = LISTENER.get() {
         listener.line(text.as_ref());
+    }
+}
+
+/// Tells lines of result, in colors where they can be seen.
+pub fn painted(text: &Painted) {
+    if let Some(listener) = LISTENER.get() {
+        listener.painted(text);
     }
 }
 

@@ -43,19 +43,22 @@ pub enum IndexEncoder {
 /// Indexes a project, or brings its index up to date; tells what is in it.
 pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<()> {
     // What cannot be opened is told before anything is read.
-    let opened = match encoder {
-        IndexEncoder::Named(reference, device) => Some(open(reference, *device)?),
-        _ => None,
-    };
+    if let IndexEncoder::Named(reference, device) = encoder {
+        // Not held meanwhile: an index takes memory enough.
+        open(reference, *device)?;
+    }
     let started = Instant::now();
     let (mut index, found) = place.bring_up(anew, progress)?;
     place.bring_up_structures(&index, progress)?;
     if matches!(encoder, IndexEncoder::Without) {
         place.forget_vectors()?;
     }
-    let embedded = match opened {
-        Some((made_by, encoder)) => Some(place.embed(&mut index, made_by, &encoder, progress)?),
-        None => bring_up_vectors(place, &mut index, progress)?,
+    let embedded = match encoder {
+        IndexEncoder::Named(reference, device) => {
+            let (made_by, encoder) = open(reference, *device)?;
+            Some(place.embed(&mut index, made_by, &encoder, progress)?)
+        }
+        _ => bring_up_vectors(place, &mut index, progress)?,
     };
     output::line(format!("{} in {:.1} s", holds(&index), started.elapsed().as_secs_f64()));
     for (reason, files) in &found.skipped {
@@ -233,11 +236,13 @@ impl ProjectSearch {
             self.ask_by_meaning(place, &mut index, progress)?;
         }
         let answer = self.answer(place, index, progress)?;
-        output::line(match self.form {
-            SearchForm::Json => harmless_json(serde_json::to_string_pretty(&answer)?),
-            SearchForm::Snippets => answer.snippets(),
-            SearchForm::Text | SearchForm::Explained => answer.text(self.form == SearchForm::Explained),
-        });
+        match self.form {
+            SearchForm::Json => output::line(harmless_json(serde_json::to_string_pretty(&answer)?)),
+            SearchForm::Snippets => output::line(answer.snippets()),
+            SearchForm::Text | SearchForm::Explained => {
+                output::painted(&answer.painted(self.form == SearchForm::Explained, Some(&self.request)));
+            }
+        }
         if let Some(sure) = answer.confidence.filter(|sure| *sure < UNSURE && answer.empty.is_none()) {
             output::note(format!("confidence {sure:.2}: perhaps nothing here answers this"));
         }

@@ -12,6 +12,7 @@ mod synth;
 mod told;
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -209,7 +210,7 @@ pub fn run(
         && !is_stopped(error)
     {
         let what = error.chain().map(ToString::to_string).collect();
-        plan.give_up(shard, what, output::hint(error).map(str::to_owned));
+        plan.give_up(shard, what, output::hint(error).map(Cow::into_owned));
     }
     end
 }

@@ -3,8 +3,9 @@
 mod file_list;
 mod trigrams;
 
-use std::fs;
+use std::{fs, ops::Range};
 
+use grep_matcher::{Match, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use rayon::prelude::*;
@@ -46,6 +47,19 @@ impl LinePattern {
         let matcher = matcher.map_err(|error| bad(error.to_string()))?;
         let parsed = ParserBuilder::new().multi_line(true).utf8(false).build().parse(text);
         Ok(Self { matcher, needed: Needed::by(&parsed.map_err(|error| bad(error.to_string()))?) })
+    }
+
+    /// Places of a line that match, but empty ones.
+    pub(crate) fn matches(&self, line: &str) -> Vec<Range<usize>> {
+        let mut all = Vec::new();
+        let each = |found: Match| {
+            let place = found.start()..found.end();
+            all.extend((!place.is_empty() && line.get(place.clone()).is_some()).then_some(place));
+            true
+        };
+        // It has no error that it could give.
+        let _ = self.matcher.find_iter(line.as_bytes(), each);
+        all
     }
 }
 

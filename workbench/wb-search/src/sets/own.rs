@@ -1,5 +1,5 @@
 //! Questions made out of a repository itself, drawn by a seed: a function by its doc comment, which is taken out of what is
-//! searched; a definition by its name; the files of a change by the first line of its commit.
+//! searched; a definition by its name; the files and the functions of a change by the first line of its commit.
 //!
 //! Such questions flatter: they share words with their answers as a stranger's questions do not.
 
@@ -7,23 +7,32 @@ use std::{
     collections::{BTreeMap, HashMap},
     fs,
     path::Path,
-    process::Command,
     sync::Arc,
 };
 
 use tempfile::TempDir;
-use wb_code::{Language, anchor_prose, documented_functions, items};
+use wb_code::{ChunkKind, CodeItem, Language, anchor_prose, documented_functions, items};
 use wb_core::Seed;
 
 use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
-use crate::{Error, FileRole, FolderFiles, Result, files::language_and_role};
+use crate::{
+    Error, FileRole, FolderFiles, Result,
+    files::language_and_role,
+    git::git,
+    structure::{AS_TEXT, diffed_files},
+};
 
 /// Characters of a question at most.
 const MOST_CHARS: usize = 200;
+/// Kind of the questions by commits.
+pub(super) const COMMIT: &str = "commit";
 /// Commits that are looked at.
 const COMMITS: &str = "2000";
 /// Files of a change at most.
 const CHANGED: usize = 3;
+
+/// Changed functions of a file at most: beyond them a change is one of the file.
+const FUNCTIONS: usize = 5;
 
 /// Questions of each kind at most, where nothing else is asked for.
 pub const OWN_QUESTIONS: usize = 150;
@@ -155,28 +164,79 @@ fn by_name(sources: &[Source], most: usize) -> Vec<SetQuestion> {
     drawn.map(|(number, (name, target))| question("symbol", number, name, vec![target])).collect()
 }
 
-/// Files of changes by the first lines of their commits; none where there is no git, or no history.
+/// A commit: its name, its first line and the sources that it changed.
+type Changed<'a> = (String, String, Vec<&'a Source>);
+
+/// Changes by the first lines of their commits: those of their functions that still are there, and their files. None where
+/// there is no git, or no history.
 fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion> {
-    let git = Command::new("git")
-        .args(["-C", &folder.display().to_string(), "log", "--no-merges", "--relative", "--name-only"])
-        .args(["--format=%x01%s", "-n", COMMITS])
-        .output();
-    let Some(log) = git.ok().filter(|git| git.status.success()) else { return Vec::new() };
-    let log = String::from_utf8_lossy(&log.stdout).into_owned();
-    let mut all = Vec::new();
+    let asked = ["log", "--no-merges", "--relative", "--name-only", "--format=%x01%H %s", "-n", COMMITS];
+    let Ok(log) = git(folder, &asked) else { return Vec::new() };
+    let mut all: Vec<Changed<'_>> = Vec::new();
     for commit in log.split('\u{1}').skip(1) {
         let mut lines = commit.lines().filter(|line| !line.is_empty());
-        let Some(subject) = lines.next() else { continue };
-        let files: Vec<&str> = lines.collect();
+        let Some((name, subject)) = lines.next().and_then(|head| head.split_once(' ')) else { continue };
         let changed: Vec<&Source> =
-            files.iter().filter_map(|path| sources.iter().find(|source| source.path == *path)).collect();
-        let targets: Vec<Target> =
-            changed.iter().map(|source| Target { path: source.path.clone(), lines: None }).collect();
+            lines.filter_map(|path| sources.iter().find(|source| source.path == path)).collect();
         let may_ask = changed.iter().all(|source| source.may_ask);
-        if may_ask && (1..=CHANGED).contains(&targets.len()) && subject.split_whitespace().count() >= 4 {
-            all.push((subject.to_owned(), targets));
+        if may_ask && (1..=CHANGED).contains(&changed.len()) && subject.split_whitespace().count() >= 4 {
+            all.push((name.to_owned(), subject.to_owned(), changed));
         }
     }
     let drawn = drawn("own commits", all, most).into_iter().enumerate();
-    drawn.map(|(number, (subject, targets))| question("commit", number, subject, targets)).collect()
+    drawn
+        .map(|(number, (commit, subject, changed))| {
+            let targets = changed.into_iter().flat_map(|source| changed_functions(folder, &commit, source)).collect();
+            question(COMMIT, number, subject, targets)
+        })
+        .collect()
+}
+
+/// The functions of a source that a commit changed, where they are today; the file alone, where there is none, or where there are more
+/// than [`FUNCTIONS`].
+fn changed_functions(folder: &Path, commit: &str, source: &Source) -> Vec<Target> {
+    let names = names_at(folder, commit, source).unwrap_or_default();
+    let now = items(&source.text, source.language).unwrap_or_default();
+    let of_name = |name: &Vec<String>| {
+        let mut here = functions(&now).filter(|function| qualified(function, &now) == *name);
+        // Of two with one name nobody knows which it was.
+        here.next().filter(|_| here.next().is_none()).map(|function| Some(function.lines))
+    };
+    let mut lines: Vec<Option<[u32; 2]>> = names.iter().filter_map(of_name).collect();
+    if !(1..=FUNCTIONS).contains(&names.len()) || lines.is_empty() {
+        lines = vec![None];
+    }
+    lines.into_iter().map(|lines| Target { path: source.path.clone(), lines }).collect()
+}
+
+/// Names of the functions that a commit changed in a file, each once and with those around it; `None` where git does not
+/// say.
+fn names_at(folder: &Path, commit: &str, source: &Source) -> Option<Vec<Vec<String>>> {
+    let text = git(folder, &["show", "--no-textconv", &format!("{commit}:./{}", source.path)]).ok()?;
+    let asked = [&["show", "--format=", "--unified=0"], &AS_TEXT[..], &[commit, "--", &source.path]].concat();
+    let diff = diffed_files(&git(folder, &asked).ok()?).ok()?;
+    let changed = diff.first()?.changed_lines(&text)?;
+    let then = items(&text, source.language)?;
+    let around = |line: u32, is_gap: bool| {
+        let has = |function: &&CodeItem| function.lines[0] + u32::from(is_gap) <= line && line <= function.lines[1];
+        functions(&then).filter(has).min_by_key(|function| function.lines[1] - function.lines[0])
+    };
+    let gaps = changed.gaps.iter().filter_map(|line| around(*line, true));
+    let found = changed.lines.iter().filter_map(|line| around(*line, false)).chain(gaps);
+    let mut names: Vec<Vec<String>> = found.map(|function| qualified(function, &then)).collect();
+    names.sort_unstable();
+    names.dedup();
+    Some(names)
+}
+
+fn functions(items: &[CodeItem]) -> impl Iterator<Item = &CodeItem> {
+    items.iter().filter(|item| item.kind == ChunkKind::Function && !item.name.is_empty())
+}
+
+/// The name of an item and of those that it is inside of, outermost first.
+fn qualified(item: &CodeItem, items: &[CodeItem]) -> Vec<String> {
+    let [from, to] = item.lines;
+    let mut around: Vec<&CodeItem> = items.iter().filter(|one| one.lines[0] <= from && to <= one.lines[1]).collect();
+    around.sort_by_key(|one| std::cmp::Reverse(one.lines[1] - one.lines[0]));
+    around.into_iter().map(|one| one.name.clone()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{SearchSet, SetQuestion, Target};
+use super::{SearchSet, SetQuestion, Target, own::COMMIT};
 use crate::answer::CHARS;
 
 /// Answers that semble reads where it counts tokens.
@@ -84,12 +84,23 @@ pub(super) fn values(
             }
         }
         SearchSet::Own => {
-            let rank = first(&any);
-            for k in [1, 5, 10] {
-                let name = if k == 1 { "p@1".to_owned() } else { format!("r@{k}") };
-                put(&format!("{}_{name}", question.category), yes(rank.is_some_and(|at| at < k)));
+            let mut put_rank = |kind: &str, rank: Option<usize>| {
+                for (name, k) in [("p@1", 1), ("r@5", 5), ("r@10", 10)] {
+                    put(&format!("{kind}_{name}"), yes(rank.is_some_and(|at| at < k)));
+                }
+                put(&format!("{kind}_mrr"), rank.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)));
+            };
+            // A commit asks for files, and for their functions where those are known.
+            let of = |wanted: &dyn Fn(&RankedLines, &Target) -> bool| {
+                first(&|found| question.targets.iter().any(|target| wanted(found, target)))
+            };
+            let is_commit = question.category == COMMIT;
+            let rank = if is_commit { of(&|found, target| target.path == found.path) } else { first(&any) };
+            put_rank(&question.category, rank);
+            if is_commit && question.targets.iter().any(|target| target.lines.is_some()) {
+                let rank = of(&|found, target| target.lines.is_some() && covers(set, found, target));
+                put_rank("commit_function", rank);
             }
-            put(&format!("{}_mrr", question.category), rank.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)));
         }
         SearchSet::ContextBench | SearchSet::NoAnswer => {
             let mut files: Vec<&str> = Vec::new();

@@ -1,8 +1,8 @@
 //! A unified diff, as git writes it, and the lines of a file that it changes.
 
-use std::{ops::Range, path::Path, process::Command};
+use std::{ops::Range, path::Path};
 
-use crate::{Error, Result};
+use crate::{Error, Result, git::git};
 
 /// Changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +31,9 @@ enum Side {
     New,
 }
 
+/// Options for a diff with paths from the folder, as text that no program has changed.
+pub(crate) const AS_TEXT: [&str; 4] = ["--relative", "--no-ext-diff", "--no-textconv", "--no-color"];
+
 /// The changes from a commit to the files of a folder as they are.
 ///
 /// # Errors
@@ -38,22 +41,13 @@ enum Side {
 /// If git is not there, or does not know the commit.
 pub fn diff_since(root: &Path, revision: &str) -> Result<String> {
     let failed = |why: String| {
-        let what = format!("the changes since `{revision}` are not known: {}", why.trim());
+        let what = format!("the changes since `{revision}` are not known: {why}");
         Error::failed(what).with_hint("git diff REV | wb impact --diff -")
     };
     if revision.starts_with('-') {
         return Err(failed("a commit's name does not begin with `-`".to_owned()));
     }
-    // Settings of the repository start no programs.
-    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
-    let asked =
-        ["diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", revision, "--"];
-    let done = Command::new("git").args(quiet).args(asked).current_dir(root).output();
-    let done = done.map_err(|error| failed(error.to_string()))?;
-    match done.status.success() {
-        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        false => Err(failed(String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned())),
-    }
+    git(root, &[&["diff"], &AS_TEXT[..], &["--find-renames", revision, "--"]].concat()).map_err(failed)
 }
 
 /// The files of a diff, in its order.
@@ -163,7 +157,7 @@ fn unquoted(text: &str) -> String {
 
 /// Lines of a text that a diff changes, and the text without its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ChangedLines {
+pub(crate) struct ChangedLines {
     /// Lines that are added, or are to be changed, from 1.
     pub lines: Vec<u32>,
     /// Lines in front of which others are taken away, or are to be put, from 1.
@@ -176,7 +170,7 @@ pub(super) struct ChangedLines {
 
 impl DiffedFile {
     /// The lines of a text that are changed, by the side of the diff that the text is; `None` where it is neither.
-    pub(super) fn changed_lines(&self, text: &str) -> Option<ChangedLines> {
+    pub(crate) fn changed_lines(&self, text: &str) -> Option<ChangedLines> {
         let lines: Vec<&str> = text.lines().collect();
         [Side::New, Side::Old].into_iter().find_map(|side| self.changed_on(side, &lines))
     }

@@ -156,3 +156,25 @@ proptest! {
         prop_assert_eq!(plain(&quick), plain(&slow), "{}", pattern);
     }
 }
+
+#[test]
+fn words_and_matches_have_a_color_and_the_text_is_the_same() {
+    let folder = project(&[("src/parser.rs", PARSER)]);
+    let index = indexed(folder.path());
+    let codes = |text: &str, pattern: &str| {
+        let pattern = (!pattern.is_empty()).then(|| LinePattern::new(pattern).unwrap());
+        let request = AnswerRequest { pattern, most: 9, ..request(text, None) };
+        let answer = SearchAnswer::of(&index, &request, &RankingWeights::shipped().unwrap()).unwrap();
+        let painted = answer.painted(false, Some(&request));
+        assert_eq!(painted.plain(), answer.text(false));
+        painted.told(true, str::to_owned).replace('\u{1b}', "^")
+    };
+    let place = "^[35msrc/parser.rs^[0m:^[32m";
+    assert_eq!(
+        codes("", "li.e|zz*"),
+        format!("{place}7^[0m:pub fn write_log(^[1m^[31mline^[0m: &str) {{\n{place}8^[0m:    disk(^[1m^[31mline^[0m)")
+    );
+    let told = codes("writing logs", "");
+    assert!(told.starts_with(place) && told.contains("^[1mread_config, write_log^[0m\n"), "{told}");
+    assert!(told.contains("    /// ^[1m^[31mWrites^[0m ^[1m^[31mlogs^[0m to the disk."), "{told}");
+}

@@ -120,7 +120,9 @@ fn own_questions_have_their_answers_without_the_documentation() {
     let names: Vec<&str> = of("symbol").into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["Store", "load", "read_config", "write_log"]);
     let changed = of("commit");
-    assert_eq!((changed.len(), changed[0].0, changed[0].1.len()), (1, "Parser and store of the first day", 2));
+    let both = [at("src/parser.rs", [1, 3]), at("src/parser.rs", [5, 7]), at("app/store.py", [2, 3])].concat();
+    assert_eq!(changed.len(), 1);
+    assert_eq!((changed[0].0, sorted(&changed[0].1)), ("Parser and store of the first day", sorted(&both)));
     let some = own_questions(folder.path(), 1, &|path| path == "app/store.py").unwrap();
     let asked: Vec<&str> = some.questions.iter().map(|question| question.text.as_str()).collect();
     // One of each kind, and no commit, as it has changed another file too.
@@ -128,6 +130,63 @@ fn own_questions_have_their_answers_without_the_documentation() {
     assert!(["Store", "load"].contains(&asked[1]), "{asked:?}");
     let measured = measure(&set, &indexes(&set), &RankingWeights::shipped().unwrap(), "").unwrap();
     assert_eq!((measured.metrics["symbol_p@1"].value, measured.metrics["commit_mrr"].value), (1.0, 1.0));
+    assert_eq!(measured.metrics["commit_function_mrr"].value, 1.0);
+}
+
+fn sorted(targets: &[Target]) -> Vec<Target> {
+    let mut targets = targets.to_vec();
+    targets.sort_by_key(|target| (target.path.clone(), target.lines));
+    targets
+}
+
+#[test]
+fn commits_ask_for_the_functions_that_they_changed_where_those_are_today() {
+    let first = "class A:\n    def run(self):\n        return 1\n\n\nclass B:\n    def run(self):\n        return 1\n\n\ndef gone():\n    pass\n";
+    let folder = project(&[("app/jobs.py", first), ("other.py", "x = 1\n")]);
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+        let done = std::process::Command::new("git").args(who).args(arguments).current_dir(folder.path()).status();
+        assert!(done.unwrap().success());
+    };
+    let commit = |text: &str, message: &str| {
+        std::fs::write(folder.path().join("app/jobs.py"), text).unwrap();
+        git(&["add", "."]);
+        git(&["commit", "-q", "-m", message]);
+    };
+    git(&["init", "-q"]);
+    commit(first, "first");
+    let second = first.replacen(
+        "class B:\n    def run(self):\n        return 1",
+        "class B:\n    def run(self):\n        return 2",
+        1,
+    );
+    commit(&second, "B runs in two steps");
+    let third = second.replace("    pass\n", "    return\n");
+    commit(&third, "That which is gone returns");
+    let fourth = third.replacen(
+        "    def run(self):\n        return 1",
+        "    def run(self):\n        x = 0\n        return 1",
+        1,
+    );
+    commit(&fourth, "A has a line more");
+    let fifth = fourth.replacen("        x = 0\n", "", 1);
+    commit(&fifth, "A has a line less");
+    // Since then lines have moved, and a function is gone.
+    let last = format!("import os\n\n\n{}", fifth.split("\n\n\ndef gone").next().unwrap());
+    commit(&format!("{last}\n"), "moved");
+    let set = SearchSet::Own.load(folder.path()).unwrap();
+    let of_commits = set.questions.iter().filter(|question| question.category == "commit");
+    let asked: Vec<(&str, Option<[u32; 2]>)> =
+        of_commits.map(|question| (question.text.as_str(), question.targets[0].lines)).collect();
+    assert_eq!(
+        asked,
+        [
+            ("A has a line less", Some([5, 6])),
+            ("A has a line more", Some([5, 6])),
+            ("That which is gone returns", None),
+            ("B runs in two steps", Some([10, 11])),
+        ]
+    );
 }
 
 #[test]

@@ -105,7 +105,7 @@ pub struct SearchArguments {
     #[arg(long, conflicts_with = "snippets", requires = "json")]
     pub whole: bool,
     /// Answers only if the probability that something here does is at least this (`confidence` in the JSON).
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = wb_core::quantities::probability)]
     pub abstain: Option<f32>,
     /// Asks so many times: each time for the names that the best answers before it use.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]

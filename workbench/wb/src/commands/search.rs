@@ -13,8 +13,7 @@ use wb_pipeline::{
     typed,
 };
 use wb_search::{
-    AnswerRequest, FileContext, IndexPlace, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion, dependency,
-    sets::SearchSet,
+    AnswerRequest, IndexPlace, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion, dependency, sets::SearchSet,
 };
 
 use super::End;
@@ -87,8 +86,9 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         Some(text) => PartedQuestion::new(text, &question, &weights),
         None => PartedQuestion::whole(question.clone()),
     };
-    let context = context(arguments.context, &place)?;
-    parted.set_context(&context, &weights.context);
+    let args::ContextArguments { current_file, recent_files, recent_queries: queries, task } = arguments.context;
+    let files = place.context(current_file.as_deref(), &recent_files)?;
+    parted.set_context(&SearchContext { files, queries, task }, &weights.context);
     parted.set_hops(arguments.hops);
     let most = match (arguments.snippets.or(arguments.number), issue.is_none() && text.is_empty()) {
         (Some(number), _) => usize::from(number),
@@ -105,14 +105,6 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     };
     let found = output::with_bars(|progress| asked.ask(&place, progress))?;
     Ok(if found { End::Done } else { End::Refused })
-}
-
-/// The context, its files by their paths in the project.
-fn context(arguments: args::ContextArguments, place: &IndexPlace) -> Result<SearchContext> {
-    let args::ContextArguments { current_file, recent_files, recent_queries, task } = arguments;
-    let current = current_file.map(|path| place.path_of(&path)).transpose()?;
-    let recent = recent_files.iter().map(|path| place.path_of(path)).collect::<wb_core::Result<_>>()?;
-    Ok(SearchContext { files: FileContext { current, recent }, queries: recent_queries, task })
 }
 
 /// `wb search tune`
@@ -146,7 +138,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
             let bench = StructureBench { set, folder, json: arguments.json.as_deref(), require };
             return Ok(if bench.run()? { End::Done } else { End::Refused });
         }
-        QuestionSet::Search(_) => bail!("that set is one of search: wb bench {SEARCH} --set ..."),
+        QuestionSet::Search(_) => bail!("that set is one of {SEARCH}: wb bench {SEARCH} --set ..."),
         QuestionSet::Structure(_) => bail!("that set is one of {BENCHMARK}: wb bench {BENCHMARK} --set ..."),
     };
     let bench = SearchBench {

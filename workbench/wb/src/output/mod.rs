@@ -6,7 +6,8 @@ mod terminal;
 
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
-use wb_core::{Progress, remote, untrusted::harmless};
+use anstream::{AutoStream, ColorChoice};
+use wb_core::{Progress, painted::Painted, remote, untrusted::harmless};
 use wb_pipeline::output::Listener;
 
 pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
@@ -19,6 +20,12 @@ pub struct Printer;
 impl Listener for Printer {
     fn line(&self, text: &str) {
         line(text);
+    }
+
+    fn painted(&self, text: &Painted) {
+        let in_colors = AutoStream::choice(&stdout()) != ColorChoice::Never;
+        let shown = |text: &str| harmless(&remote::shown(text)).into_owned();
+        bars::above(|| drop(writeln!(stdout(), "{}", text.told(in_colors, shown))));
     }
 
     fn note(&self, text: &str) {
