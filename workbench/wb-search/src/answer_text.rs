@@ -76,7 +76,7 @@ impl SearchAnswer {
             "    score {:.3}: words {:.2}, path {:.2}, file name {:.2}, defines {:.2}, rest of the file {:.2}, ",
             found.score, s.words, s.path, s.stem, s.definition, s.coherence
         );
-        told += &format!("central {:.2}, ", s.central);
+        told += &format!("central {:.2}, recent {:.2}, ", s.central, s.recent);
         if self.encoder.is_some() {
             told += &format!("meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
         }

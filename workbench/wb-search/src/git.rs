@@ -1,6 +1,9 @@
 //! Commands of git, for what its own files do not say.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use wb_core::untrusted::clean;
 
@@ -8,7 +11,10 @@ use wb_core::untrusted::clean;
 /// programs.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
-    let done = Command::new("git").args(quiet).args(arguments).current_dir(folder).output();
+    let mut command = Command::new("git");
+    // Of a clone that lacks objects none is fetched, and nobody is asked for a password.
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+    let done = command.args(quiet).args(arguments).current_dir(folder).output();
     let done = done.map_err(|error| format!("git cannot be started: {error}"))?;
     match done.status.success() {
         true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),

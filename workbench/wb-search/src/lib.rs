@@ -15,6 +15,7 @@ mod excerpts;
 mod file_lines;
 pub mod files;
 mod git;
+mod history;
 pub mod index;
 pub mod issue;
 pub mod patterns;

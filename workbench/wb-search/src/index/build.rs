@@ -12,6 +12,7 @@ use super::{CodeIndex, gathered::Gathered};
 use crate::{
     Result,
     files::{FolderFiles, ProjectFile},
+    history::days_since_change,
     patterns::TrigramFinder,
 };
 
@@ -51,6 +52,7 @@ impl Changes {
 pub fn build(mut found: FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<(CodeIndex, FolderFiles)> {
     let all: Vec<&ProjectFile> = found.files.iter().collect();
     let (gathered, skipped) = read(&found, &all, progress)?;
+    let gathered = gathered.aged(&ages(&found));
     let index = CodeIndex::of_sections(gathered.encode(&found)?, &found.root)?;
     skipped.into_iter().for_each(|reason| found.skip(reason));
     Ok((index, found))
@@ -69,13 +71,23 @@ impl CodeIndex {
         let (gathered, _) = read(found, &anew, progress)?;
         let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
         let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
-        Self::of_sections(kept.with(gathered)?.encode(found)?, &self.root)
+        let is_known = |path: &&str| self.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok();
+        let ages = match self.commit == found.commit && changed.iter().all(is_known) {
+            true => self.files.iter().filter_map(|file| Some((file.path.clone(), file.age?))).collect(),
+            false => ages(found),
+        };
+        Self::of_sections(kept.with(gathered)?.aged(&ages).encode(found)?, &self.root)
     }
 
     /// True where the text of one of the files is the one that was indexed.
     pub fn is_current(&self, file: usize, text: &str) -> bool {
         self.files.get(file).is_some_and(|file| file.hash == text_key(text))
     }
+}
+
+/// Ages of a folder's files, where they are at a commit.
+fn ages(found: &FolderFiles) -> HashMap<String, u32> {
+    found.commit.as_ref().map(|_| days_since_change(&found.root)).unwrap_or_default()
 }
 
 /// Reads and cuts files on all threads; and the reasons why some were left aside.

@@ -159,6 +159,7 @@ impl Gathered {
             modified: file.modified,
             hash: text_key(text),
             units: [first, self.units.len() as u32],
+            age: None,
         });
     }
 
@@ -177,7 +178,14 @@ impl Gathered {
             modified: file.modified,
             hash,
             units: [end, end],
+            age: None,
         });
+    }
+
+    /// The same with the ages of files by their paths.
+    pub fn aged(mut self, ages: &HashMap<String, u32>) -> Self {
+        self.files.iter_mut().for_each(|file| file.age = ages.get(&file.path).copied());
+        self
     }
 
     /// The files of an index that `keep` wants.

@@ -13,7 +13,7 @@ use crate::{
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x07";
+const MAGIC: Magic = *b"wbcode\x00\x08";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
@@ -178,6 +178,7 @@ fn write_file(to: &mut Writer, file: &IndexedFile) {
     to.number(file.modified);
     to.key(&file.hash);
     to.number(u64::from(file.units[1] - file.units[0]));
+    to.number(file.age.map_or(0, |days| 1 + u64::from(days)));
 }
 
 /// Files of an index, and what it says of all of them.
@@ -209,7 +210,8 @@ pub(super) fn read_files(mut from: Reader<'_>) -> Result<IndexedFiles> {
         let (size, modified) = (from.number()?, from.number()?);
         let hash = from.key()?;
         let end = u32::try_from(from.number()?).ok().and_then(|units| unit.checked_add(units)).ok_or_else(damaged)?;
-        files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end] });
+        let age = from.below(2 + u64::from(u32::MAX))?.checked_sub(1);
+        files.push(IndexedFile { path, role, language, size, modified, hash, units: [unit, end], age });
         unit = end;
     }
     Ok(IndexedFiles { commit, further, annotations, files })

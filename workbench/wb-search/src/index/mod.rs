@@ -43,6 +43,8 @@ pub struct IndexedFile {
     pub hash: [u64; 2],
     /// Its units among those of all files.
     pub units: [u32; 2],
+    /// Days from the last commit that changed it to the one that was indexed, as far as that is known.
+    pub age: Option<u32>,
 }
 
 /// A unit in an index; [`CodeIndex::names`] has its names.

@@ -34,6 +34,10 @@ pub struct Signals {
     pub theme: f32,
     /// Share of the units that say the file's own name, both as logarithms.
     pub central: f32,
+    /// Recency of the last change of the file: 1 at the commit that was indexed, halved by each year before it, 0 where
+    /// it is not known.
+    #[serde(default)]
+    pub recent: f32,
     /// Factor for the file's role.
     pub role: f32,
     /// Factor for the files that whoever asks has to do with.
@@ -50,7 +54,8 @@ impl Signals {
             + weights.coherence * self.coherence
             + weights.means * self.meaning
             + weights.file_means * self.theme;
-        self.role * self.context * (1.0 + weights.centrality * self.central) * sum
+        let of_file = (1.0 + weights.centrality * self.central) * (1.0 + weights.recency * self.recent);
+        self.role * self.context * of_file * sum
     }
 
     /// Each the greater one of two.
@@ -65,12 +70,15 @@ impl Signals {
             meaning: self.meaning.max(other.meaning),
             theme: self.theme.max(other.theme),
             central: self.central.max(other.central),
+            recent: self.recent.max(other.recent),
             role: self.role.max(other.role),
             context: self.context.max(other.context),
         }
     }
 }
 
+/// Days of a year.
+const YEAR: f32 = 365.0;
 /// Units that one thread looks at.
 const TOGETHER: usize = 8192;
 /// Meaning from which a unit may answer that has no word of the question.
@@ -116,6 +124,7 @@ pub(super) fn candidates(
         stem: share(paths[at][1]),
         coherence: coherence[at],
         theme: theme[at],
+        recent: file.age.map_or(0.0, |days| 0.5_f32.powf(days as f32 / YEAR)),
         role: roles[file.role as usize],
         context: question.context.factor(&file.path, context),
         ..Signals::default()

@@ -115,6 +115,9 @@ pub struct SignalWeights {
     pub file_means: f32,
     /// Share that counts more in files whose own name all units say; with the logarithm of how many do.
     pub centrality: f32,
+    /// Share that counts more in files that were changed by the latest commits; a year before them it is half as much.
+    #[serde(default)]
+    pub recency: f32,
     /// Factor for each unit of the same file that stands before.
     pub again: f32,
     /// Factors for files that are no source.
@@ -165,6 +168,7 @@ impl SignalWeights {
             means: 0.0,
             file_means: 0.0,
             centrality: 0.0,
+            recency: 0.0,
             again: 1.0,
             roles: RoleWeights { test: 1.0, example: 1.0, declaration: 1.0, generated: 1.0, docs: 1.0, config: 1.0 },
         }

@@ -26,7 +26,7 @@ struct Dial<W> {
     most: f32,
 }
 
-const SIGNALS: [Dial<SignalWeights>; 20] = [
+const SIGNALS: [Dial<SignalWeights>; 21] = [
     dial("k1", |w| &mut w.k1, 0.5, 3.0),
     dial("b", |w| &mut w.b, 0.1, 1.0),
     dial("names", |w| &mut w.names, 0.5, 10.0),
@@ -40,6 +40,7 @@ const SIGNALS: [Dial<SignalWeights>; 20] = [
     dial("means", |w| &mut w.means, 0.2, 4.0),
     dial("file_means", |w| &mut w.file_means, 0.2, 4.0),
     dial("centrality", |w| &mut w.centrality, 0.05, 1.0),
+    dial("recency", |w| &mut w.recency, 0.05, 1.0),
     dial("again", |w| &mut w.again, 0.1, 1.0),
     dial("test", |w| &mut w.roles.test, 0.1, 1.2),
     dial("example", |w| &mut w.roles.example, 0.1, 1.2),

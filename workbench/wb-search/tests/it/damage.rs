@@ -39,7 +39,7 @@ fn a_damaged_index_is_refused_by_its_name() {
         (good[..good.len() / 2].to_vec(), "its checksum is another"),
         (Vec::new(), "is no index of this program"),
         (b"wbcode\x00\x09and more".to_vec(), "another version"),
-        (b"wbcode\x00\x07short".to_vec(), "points out of it"),
+        (b"wbcode\x00\x08short".to_vec(), "points out of it"),
     ] {
         let error = tried(&bytes, folder.path()).unwrap_err();
         let told = format!("{error}: {}", std::error::Error::source(&error).unwrap());

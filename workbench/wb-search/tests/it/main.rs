@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should say where")]
 
 mod damage;
+mod history;
 mod impact;
 mod index;
 mod issue;
