@@ -4,7 +4,7 @@ use serde::Serialize;
 use wb_core::untrusted::clean;
 
 use crate::{
-    CodeIndex, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
+    CodeIndex, Error, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
     excerpts::Excerpts,
     file_lines::{FileLines, run},
     files::language_and_role,
@@ -123,6 +123,11 @@ impl SearchAnswer {
     pub fn of(index: &CodeIndex, request: &AnswerRequest, weights: &RankingWeights) -> Result<Self> {
         let found = index.walk()?;
         let Changes { changed, gone } = Changes::between(index, &found);
+        if !(gone.is_empty() || found.files.is_empty()) && gone.len() == index.files().len() {
+            let (n, root) = (gone.len(), index.root().display());
+            let what = format!("none of the {n} files of the index is in {root}: it was made of another folder");
+            return Err(Error::failed(what).with_hint("`wb index DIR --index FILE` makes it of this one"));
+        }
         let mut left = request.budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
         let question = &request.question;
         let mut asked = request.parted.clone();

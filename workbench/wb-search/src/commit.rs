@@ -1,19 +1,38 @@
 //! The commit that a folder is at, read from git's own files: no git has to be there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::plain::{MOST_OF_RULES, git_folder, plain_text};
 
 /// Bytes of a file of branches: some hundred thousand.
 const MOST_OF_REFS: u64 = 64 << 20;
 
+/// The folders of a repository.
+pub(crate) struct GitFolders {
+    /// The folder whose files it has.
+    pub root: PathBuf,
+    /// The folder of git's files: those of a second worktree are its own.
+    pub own: PathBuf,
+    /// The folder of what all worktrees share.
+    pub common: PathBuf,
+}
+
+impl GitFolders {
+    /// Folders of the repository that a folder is in.
+    pub fn around(folder: &Path) -> Option<Self> {
+        let root = folder.ancestors().find(|above| above.join(".git").exists())?.to_owned();
+        let own = git_folder(&root)?;
+        let common = read(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common));
+        Some(Self { root, own, common })
+    }
+}
+
 /// The commit of the repository that a folder is in; `None` where it is in none, or has no commit yet.
 pub fn head_commit(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().find(|above| above.join(".git").exists()).and_then(git_folder)?;
+    let GitFolders { own: git, common, .. } = GitFolders::around(folder)?;
     let head = read(&git.join("HEAD"))?;
     let Some(name) = head.strip_prefix("ref: ") else { return is_commit(&head).then_some(head) };
     // Branches of a second worktree lie with those of the first.
-    let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common));
     let found = [&git, &common].into_iter().find_map(|folder| read(&folder.join(name)));
     found.or_else(|| packed(&common, name)).filter(|commit| is_commit(commit))
 }

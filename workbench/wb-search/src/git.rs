@@ -1,23 +1,247 @@
 //! Commands of git, for what its own files do not say.
+//!
+//! A repository may be anybody's, and git does what a repository's settings say, which can name programs. Commits are
+//! therefore asked for with nothing of it but its objects; and no answer may take for ever or fill the memory.
 
 use std::{
-    path::Path,
-    process::{Command, Stdio},
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
+use tempfile::TempDir;
 use wb_core::untrusted::clean;
 
-/// The output of a command of git in a folder; else git's own words, in one line. Settings of the repository start no
-/// programs.
+use crate::commit::{GitFolders, head_commit};
+
+/// Time that an answer may take.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Bytes that an answer may have.
+const MOST: u64 = 64 << 20;
+
+/// The output of a command of git on a folder's files; else git's own words, in one line. Hooks, monitors and filters that
+/// the repository's settings name are not started.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
-    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
+    const OFF: [[&str; 2]; 4] = [
+        ["core.fsmonitor", "false"],
+        ["core.hooksPath", "/dev/null"],
+        ["log.showSignature", "false"],
+        ["safe.bareRepository", "explicit"],
+    ];
+    let asked = |arguments: &[&str], off: &[(String, &str)]| {
+        let mut command = quiet();
+        // As variables, since a name may have any character.
+        command.env("GIT_CONFIG_COUNT", (OFF.len() + off.len()).to_string());
+        let all = OFF.iter().map(|[name, value]| (*name, *value));
+        for (at, (name, value)) in all.chain(off.iter().map(|(name, value)| (name.as_str(), *value))).enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{at}"), name).env(format!("GIT_CONFIG_VALUE_{at}"), value);
+        }
+        command.arg("--no-optional-locks").args(arguments).current_dir(folder);
+        command
+    };
+    let named = bounded(asked(&["config", "--null", "--name-only", "--get-regexp", r"^filter\."], &[]))?;
+    let filters = named.text.split('\0').filter_map(|name| name.rsplit_once('.')).map(|(filter, _)| filter);
+    let off = |filter: &str| {
+        [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")]
+            .map(|(key, value)| (format!("{filter}.{key}"), value))
+    };
+    let off: Vec<(String, &str)> = filters.flat_map(off).collect();
+    let Output { text, status, error } = bounded(asked(arguments, &off))?;
+    if status.success() { Ok(text) } else { Err(error) }
+}
+
+/// The commits of a repository, read from its objects alone: its settings, attributes and mail map do not count.
+pub(crate) struct GitHistory {
+    /// A repository without anything.
+    own: TempDir,
+    objects: PathBuf,
+    /// The commit that the repository is at.
+    pub commit: String,
+    /// The path of the folder in its repository: empty, or ending in `/`.
+    pub prefix: String,
+}
+
+impl GitHistory {
+    /// Commits of the repository that a folder is in; `None` where it is in none, or at no commit.
+    pub fn of(folder: &Path) -> Option<Self> {
+        let folder = folder.canonicalize().ok()?;
+        let GitFolders { root, common, .. } = GitFolders::around(&folder)?;
+        let (objects, commit) = (common.join("objects").canonicalize().ok()?, head_commit(&folder)?);
+        let below = folder.strip_prefix(&root).ok()?.to_str()?.replace('\\', "/");
+        let prefix = if below.is_empty() { below } else { below + "/" };
+        let own = TempDir::new().ok()?;
+        fs::create_dir(own.path().join("refs")).ok()?;
+        fs::write(own.path().join("HEAD"), "ref: refs/heads/none\n").ok()?;
+        let format = if commit.len() == 64 { "1\n[extensions]\n\tobjectformat = sha256" } else { "0" };
+        let config = format!("[core]\n\tbare = true\n\trepositoryformatversion = {format}\n");
+        fs::write(own.path().join("config"), config).ok()?;
+        Some(Self { own, objects, commit, prefix })
+    }
+
+    /// The output of a command, as far as it comes: commits that a clone does not have end it. Paths are taken literally,
+    /// and from the repository's root.
+    pub fn git(&self, arguments: &[&str]) -> Option<String> {
+        let mut command = quiet();
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env("GIT_OBJECT_DIRECTORY", &self.objects).env("GIT_LITERAL_PATHSPECS", "1");
+        command.arg("--git-dir").arg(self.own.path()).args(arguments);
+        bounded(command).ok().map(|done| done.text)
+    }
+
+    /// The option for paths from the folder in place of the repository's root.
+    pub fn relative(&self) -> String {
+        if self.prefix.is_empty() { "--no-relative".to_owned() } else { format!("--relative={}", self.prefix) }
+    }
+}
+
+/// A command of git that asks nobody, fetches nothing, and is not led elsewhere by variables of a hook that started us.
+fn quiet() -> Command {
     let mut command = Command::new("git");
-    // Of a clone that lacks objects none is fetched, and nobody is asked for a password.
-    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
-    let done = command.args(quiet).args(arguments).current_dir(folder).output();
-    let done = done.map_err(|error| format!("git cannot be started: {error}"))?;
-    match done.status.success() {
-        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        false => Err(clean(String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().trim())),
+    std::env::vars_os()
+        .filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"))
+        .for_each(|(name, _)| _ = command.env_remove(name));
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
+    command.env("GIT_PAGER", "cat");
+    command
+}
+
+struct Output {
+    text: String,
+    status: ExitStatus,
+    /// The first line of what it complains of.
+    error: String,
+}
+
+/// Runs a command within [`LONGEST`] and [`MOST`].
+fn bounded(mut command: Command) -> Result<Output, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("git cannot be started: {error}"))?;
+    let (out, err) = (child.stdout.take().map(told), child.stderr.take().map(told));
+    let found = out.and_then(|out| out.recv_timeout(LONGEST).ok());
+    let too_much = match &found {
+        None => Some(format!("git took longer than {} s", LONGEST.as_secs())),
+        Some(bytes) if bytes.len() as u64 > MOST => Some(format!("git told more than {} MiB", MOST >> 20)),
+        Some(_) => None,
+    };
+    if too_much.is_some() {
+        // It may have ended by now.
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(|error| format!("git cannot be waited for: {error}"))?;
+    let error = err.and_then(|err| err.recv_timeout(LONGEST).ok()).unwrap_or_default();
+    match (too_much, found) {
+        (None, Some(bytes)) => {
+            let error = clean(String::from_utf8_lossy(&error).lines().next().unwrap_or_default().trim());
+            Ok(Output { text: String::from_utf8_lossy(&bytes).into_owned(), status, error })
+        }
+        (why, _) => Err(why.unwrap_or_default()),
+    }
+}
+
+/// Bytes of a pipe once it ends, or a few more than may be.
+fn told(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before an error is told.
+        let _ = pipe.take(MOST + 1).read_to_end(&mut bytes);
+        let _ = tell.send(bytes);
+    });
+    told
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{os::unix::fs::PermissionsExt, time::Instant};
+
+    use super::*;
+    use crate::{history::days_since_change, structure::diff_since};
+
+    /// A repository with a file of one commit, and a program that leaves a file behind where it is started.
+    fn hostile() -> (TempDir, PathBuf) {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path();
+        fs::write(root.join("a.py"), "x = 1\n").unwrap();
+        run(root, &["init", "-q"]);
+        run(root, &["add", "."]);
+        run(root, &["commit", "-q", "-m", "one"]);
+        let (evil, was_here) = (root.join("evil.sh"), root.join("was-here"));
+        fs::write(&evil, format!("#!/bin/sh\ntouch {}\ncat\n", was_here.display())).unwrap();
+        fs::set_permissions(&evil, PermissionsExt::from_mode(0o755)).unwrap();
+        (folder, was_here)
+    }
+
+    fn run(root: &Path, arguments: &[&str]) {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"];
+        assert!(Command::new("git").args(who).args(arguments).current_dir(root).status().unwrap().success());
+    }
+
+    #[test]
+    fn no_program_that_a_repository_names_is_started() {
+        let (folder, was_here) = hostile();
+        let (root, evil) = (folder.path(), folder.path().join("evil.sh").display().to_string());
+        fs::write(root.join("a.py"), "x = 2\n").unwrap();
+        fs::write(root.join(".gitattributes"), "*.py filter=x=y diff=x\n").unwrap();
+        let filters = ["filter.x=y.clean", "filter.x=y.process", "diff.x.textconv", "diff.x.command"];
+        for name in filters.into_iter().chain(["core.fsmonitor", "core.pager", "diff.external", "gpg.program"]) {
+            run(root, &["config", name, &evil]);
+        }
+        run(root, &["config", "filter.x=y.required", "true"]);
+        run(root, &["config", "log.showSignature", "true"]);
+        let diff = diff_since(root, "HEAD").unwrap();
+        assert!(diff.contains("-x = 1\n+x = 2\n"), "{diff}");
+        assert_eq!(days_since_change(root), [("a.py".to_owned(), 0)].into());
+        assert!(!was_here.exists());
+        // They would have been.
+        let _ = Command::new("git").args(["diff", "HEAD"]).current_dir(root).output().unwrap();
+        assert!(was_here.exists());
+    }
+
+    #[test]
+    fn settings_that_would_hold_git_up_do_not_count_for_commits() {
+        let (folder, _) = hostile();
+        let pipe = |name: &str| {
+            let place = folder.path().join(name);
+            let _ = fs::remove_file(&place);
+            assert!(Command::new("mkfifo").arg(&place).status().unwrap().success());
+        };
+        [".mailmap", ".git/config", ".git/info/grafts"].map(pipe);
+        let started = Instant::now();
+        assert_eq!(days_since_change(folder.path()), [("a.py".to_owned(), 0)].into());
+        assert!(started.elapsed() < LONGEST / 2);
+    }
+
+    #[test]
+    fn a_clone_that_lacks_commits_or_files_has_the_ages_that_it_can() {
+        let (folder, _) = hostile();
+        let root = folder.path();
+        fs::create_dir(root.join("sub")).unwrap();
+        fs::write(root.join("sub/b.py"), "y = 1\n".repeat(20)).unwrap();
+        run(root, &["add", "sub"]);
+        run(root, &["commit", "-q", "-m", "two"]);
+        fs::write(root.join("sub/b.py"), "y = 1\n".repeat(21)).unwrap();
+        run(root, &["mv", "sub/b.py", "sub/c.py"]);
+        run(root, &["add", "sub"]);
+        run(root, &["commit", "-q", "-m", "three"]);
+        run(root, &["config", "uploadpack.allowFilter", "true"]);
+        let url = format!("file://{}", root.display());
+        let cloned = |options: &[&str], below: &str| {
+            let place = TempDir::new().unwrap();
+            run(place.path(), &[&["clone", "-q"], options, &[&url, "copy"]].concat());
+            let mut paths: Vec<String> =
+                days_since_change(&place.path().join("copy").join(below)).into_keys().collect();
+            paths.sort();
+            paths
+        };
+        let all = ["a.py", "sub/b.py", "sub/c.py"];
+        assert_eq!(cloned(&[], ""), all);
+        assert_eq!(cloned(&["--filter=blob:none"], ""), all);
+        assert_eq!(cloned(&[], "sub"), ["b.py", "c.py"]);
+        // The oldest commit that is there may have changed all of its files, or none.
+        assert_eq!(cloned(&["--depth", "2"], ""), ["sub/b.py", "sub/c.py"]);
     }
 }

@@ -2,38 +2,45 @@
 
 use std::{collections::HashMap, path::Path};
 
-use crate::git::git;
+use crate::git::GitHistory;
 
 /// Commits that are looked at, some months to some years of a project: more take longer than they are worth.
 const COMMITS: &str = "1000";
-/// Mark of a line with a commit's time, which no path begins with.
-const COMMIT: char = '\u{1}';
+/// Mark of a part with a commit's time.
+const COMMIT: &str = "\u{1}time ";
 /// Seconds of a day.
 const DAY: u64 = 86_400;
+/// Days beyond which a file is not older.
+const OLDEST: u64 = 100_000;
 
-/// Days from the last commit that changed a file to the latest one, by the file's path below the folder. Nothing for files
-/// that older commits changed, for those that are in no commit, and where there is no git.
+/// Days from the last commit that changed a file to the one that the folder is at, by the file's path below the folder.
+/// Nothing for files that older commits changed, for those that are in no commit, and where there is no git.
 pub(crate) fn days_since_change(folder: &Path) -> HashMap<String, u32> {
+    let Some(history) = GitHistory::of(folder) else { return HashMap::new() };
     let format = format!("--format={COMMIT}%ct");
-    let asked = ["log", "-z", "--no-merges", "--relative", "--name-only", &format, "-n", COMMITS, "--", "."];
-    git(folder, &asked).map(|log| days(&log)).unwrap_or_default()
+    let asked = ["log", "-z", "--no-renames", "--no-mailmap", "--name-only", &format, "-n", COMMITS];
+    let log = history.git(&[&asked[..], &[&history.relative(), &history.commit, "--"]].concat());
+    days(&log.unwrap_or_default())
 }
 
+/// Ages by a log whose first commit is the one that the folder is at.
 fn days(log: &str) -> HashMap<String, u32> {
-    let (mut last, mut latest, mut time) = (HashMap::new(), 0, 0);
+    let (mut last, mut now, mut time) = (HashMap::new(), None, 0);
     for part in log.split('\0').map(|part| part.trim_start_matches('\n')) {
-        match part.strip_prefix(COMMIT) {
-            Some(seconds) => time = seconds.trim().parse::<u64>().unwrap_or_default(),
-            // A clock may have gone wrong: the latest time of all counts.
+        match part.strip_prefix(COMMIT).and_then(|seconds| seconds.trim().parse::<u64>().ok()) {
+            Some(seconds) => {
+                time = seconds;
+                now.get_or_insert(seconds);
+            }
             None if !part.is_empty() => {
+                // The clock of one may have been wrong.
                 let known = last.entry(part.to_owned()).or_insert(time);
                 *known = time.max(*known);
             }
             None => {}
         }
-        latest = time.max(latest);
     }
-    let age = |time: u64| u32::try_from((latest - time) / DAY).unwrap_or(u32::MAX);
+    let age = |time: u64| (now.unwrap_or_default().saturating_sub(time) / DAY).min(OLDEST) as u32;
     last.into_iter().map(|(path, time)| (path, age(time))).collect()
 }
 
@@ -43,9 +50,20 @@ mod tests {
 
     #[test]
     fn the_last_commit_of_each_file_counts() {
-        let log = "\u{1}950400\0\nb.rs\0\u{1}864000\0\na.rs\0b.rs\0\u{1}900000\0\u{1}86400\0\na.rs\0dir/ä c.rs\0";
-        let expected = [("a.rs", 1), ("b.rs", 0), ("dir/ä c.rs", 10)];
-        assert_eq!(days(log), expected.map(|(path, days)| (path.to_owned(), days)).into());
+        let at = |seconds: &str| format!("{COMMIT}{seconds}\0");
+        let log = at("950400")
+            + "\nb.rs\0"
+            + &at("864000")
+            + "\na.rs\0b.rs\0"
+            + &at("900000")
+            + &at("86400")
+            + "\na.rs\0dir/ä c.rs\0"
+            + &at("99999999999999999")
+            + "\nahead.rs\0";
+        let expected = [("a.rs", 1), ("b.rs", 0), ("dir/ä c.rs", 10), ("ahead.rs", 0)];
+        assert_eq!(days(&log), expected.map(|(path, days)| (path.to_owned(), days)).into());
+        let old = format!("{}{}\nold.rs\0", at("9999999999999999"), at("0"));
+        assert_eq!(days(&old), [("old.rs".to_owned(), 100_000)].into());
         assert_eq!(days(""), HashMap::new());
     }
 }

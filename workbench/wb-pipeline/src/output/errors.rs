@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, io::ErrorKind, path::Path};
 
-use wb_core::{Error, suggest};
+use wb_core::{Error, suggest, untrusted::clean};
 
 /// An error with its causes and its hint in one line.
 pub fn in_one_line(error: &anyhow::Error) -> String {
@@ -26,12 +26,18 @@ fn instead(error: &Error) -> Option<String> {
         return None;
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let Ok(listing) = std::fs::read_dir(folder) else {
-        return Some(format!("there is no folder {}", folder.display()));
+    let listing = match std::fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Some(format!("there is no folder {}", clean(&folder.display().to_string())));
+        }
+        Err(_) => return None,
     };
     let names: Vec<String> = listing.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    let near = suggest::nearest(name, names.iter().map(String::as_str))?;
-    Some(format!("did you mean {}?", path.with_file_name(near).display()))
+    // A link to nothing has the name that was typed.
+    let others = names.iter().map(String::as_str).filter(|other| *other != name);
+    let near = path.with_file_name(suggest::nearest(name, others)?);
+    Some(format!("did you mean {}?", clean(&near.display().to_string())))
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ impl Gathered {
         });
     }
 
-    /// The same with the ages of files by their paths.
+    /// Files with their ages, by their paths.
     pub fn aged(mut self, ages: &HashMap<String, u32>) -> Self {
         self.files.iter_mut().for_each(|file| file.age = ages.get(&file.path).copied());
         self

@@ -1,7 +1,8 @@
 //! Questions made out of a repository itself, drawn by a seed: a function by its doc comment, which is taken out of what is
 //! searched; a definition by its name; the files and the functions of a change by the first line of its commit.
 //!
-//! Such questions flatter: they share words with their answers as a stranger's questions do not.
+//! Such questions flatter: they share words with their answers as a stranger's questions do not. The files that are searched
+//! have no history, which would say what was changed last.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,12 +16,7 @@ use wb_code::{ChunkKind, CodeItem, Language, anchor_prose, documented_functions,
 use wb_core::Seed;
 
 use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
-use crate::{
-    Error, FileRole, FolderFiles, Result,
-    files::language_and_role,
-    git::git,
-    structure::{AS_TEXT, diffed_files},
-};
+use crate::{Error, FileRole, FolderFiles, Result, files::language_and_role, git::GitHistory, structure::diffed_files};
 
 /// Characters of a question at most.
 const MOST_CHARS: usize = 200;
@@ -170,14 +166,15 @@ type Changed<'a> = (String, String, Vec<&'a Source>);
 /// Changes by the first lines of their commits: those of their functions that still are there, and their files. None where
 /// there is no git, or no history.
 fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion> {
-    let asked = ["log", "--no-merges", "--relative", "--name-only", "--format=%x01%H %s", "-n", COMMITS];
-    let Ok(log) = git(folder, &asked) else { return Vec::new() };
+    let Some(history) = GitHistory::of(folder) else { return Vec::new() };
+    let asked = ["log", "-z", "--no-merges", "--no-renames", "--name-only", "--format=%x01%H %s", "-n", COMMITS];
+    let log = history.git(&[&asked[..], &[&history.relative(), &history.commit, "--"]].concat()).unwrap_or_default();
     let mut all: Vec<Changed<'_>> = Vec::new();
     for commit in log.split('\u{1}').skip(1) {
-        let mut lines = commit.lines().filter(|line| !line.is_empty());
-        let Some((name, subject)) = lines.next().and_then(|head| head.split_once(' ')) else { continue };
+        let mut parts = commit.split('\0').map(|part| part.trim_start_matches('\n')).filter(|part| !part.is_empty());
+        let Some((name, subject)) = parts.next().and_then(|head| head.split_once(' ')) else { continue };
         let changed: Vec<&Source> =
-            lines.filter_map(|path| sources.iter().find(|source| source.path == path)).collect();
+            parts.filter_map(|path| sources.iter().find(|source| source.path == path)).collect();
         let may_ask = changed.iter().all(|source| source.may_ask);
         if may_ask && (1..=CHANGED).contains(&changed.len()) && subject.split_whitespace().count() >= 4 {
             all.push((name.to_owned(), subject.to_owned(), changed));
@@ -186,7 +183,7 @@ fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion>
     let drawn = drawn("own commits", all, most).into_iter().enumerate();
     drawn
         .map(|(number, (commit, subject, changed))| {
-            let targets = changed.into_iter().flat_map(|source| changed_functions(folder, &commit, source)).collect();
+            let targets = changed.into_iter().flat_map(|source| changed_functions(&history, &commit, source)).collect();
             question(COMMIT, number, subject, targets)
         })
         .collect()
@@ -194,12 +191,11 @@ fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion>
 
 /// The functions of a source that a commit changed, where they are today; the file alone, where there is none, or where there are more
 /// than [`FUNCTIONS`].
-fn changed_functions(folder: &Path, commit: &str, source: &Source) -> Vec<Target> {
-    let names = names_at(folder, commit, source).unwrap_or_default();
+fn changed_functions(history: &GitHistory, commit: &str, source: &Source) -> Vec<Target> {
+    let names = names_at(history, commit, source).unwrap_or_default();
     let now = items(&source.text, source.language).unwrap_or_default();
     let of_name = |name: &Vec<String>| {
         let mut here = functions(&now).filter(|function| qualified(function, &now) == *name);
-        // Of two with one name nobody knows which it was.
         here.next().filter(|_| here.next().is_none()).map(|function| Some(function.lines))
     };
     let mut lines: Vec<Option<[u32; 2]>> = names.iter().filter_map(of_name).collect();
@@ -211,19 +207,27 @@ fn changed_functions(folder: &Path, commit: &str, source: &Source) -> Vec<Target
 
 /// Names of the functions that a commit changed in a file, each once and with those around it; `None` where git does not
 /// say.
-fn names_at(folder: &Path, commit: &str, source: &Source) -> Option<Vec<Vec<String>>> {
-    let text = git(folder, &["show", "--no-textconv", &format!("{commit}:./{}", source.path)]).ok()?;
-    let asked = [&["show", "--format=", "--unified=0"], &AS_TEXT[..], &[commit, "--", &source.path]].concat();
-    let diff = diffed_files(&git(folder, &asked).ok()?).ok()?;
-    let changed = diff.first()?.changed_lines(&text)?;
-    let then = items(&text, source.language)?;
-    let around = |line: u32, is_gap: bool| {
-        let has = |function: &&CodeItem| function.lines[0] + u32::from(is_gap) <= line && line <= function.lines[1];
-        functions(&then).filter(has).min_by_key(|function| function.lines[1] - function.lines[0])
-    };
-    let gaps = changed.gaps.iter().filter_map(|line| around(*line, true));
-    let found = changed.lines.iter().filter_map(|line| around(*line, false)).chain(gaps);
-    let mut names: Vec<Vec<String>> = found.map(|function| qualified(function, &then)).collect();
+fn names_at(history: &GitHistory, commit: &str, source: &Source) -> Option<Vec<Vec<String>>> {
+    let path = format!("{}{}", history.prefix, source.path);
+    let text = history.git(&["show", &format!("{commit}:{path}")])?;
+    let diff = history.git(&["show", "--format=", "--unified=0", "--no-renames", "--no-color", commit, "--", &path])?;
+    let diff = diffed_files(&diff).ok()?;
+    let [file] = diff.as_slice() else { return None };
+    let changed = file.changed_lines(&text)?;
+    let sides = [(text.as_str(), changed.lines), (&changed.other, file.removed_lines())];
+    let mut names = Vec::new();
+    for (text, lines) in sides {
+        let then = items(text, source.language)?;
+        let has = |function: &CodeItem, line: u32| function.lines[0] <= line && line <= function.lines[1];
+        let around = |line: &u32| {
+            let all = functions(&then).filter(|function| has(function, *line));
+            all.min_by_key(|function| function.lines[1] - function.lines[0])
+        };
+        let found = lines.iter().filter_map(around).map(|function| qualified(function, &then));
+        // Of two with one name nobody knows which is meant today.
+        let is_one = |name: &Vec<String>| functions(&then).filter(|one| qualified(one, &then) == *name).count() == 1;
+        names.extend(found.filter(is_one));
+    }
     names.sort_unstable();
     names.dedup();
     Some(names)

@@ -52,7 +52,13 @@ pub(super) fn values(
         first(hits).map(|at| sizes[..=at].iter().sum::<f64>() / CHARS as f64).unwrap_or(f64::INFINITY)
     };
     let any = |found: &RankedLines| question.targets.iter().any(|target| covers(set, found, target));
-    let any_shown = |found: &RankedLines| question.targets.iter().any(|target| shows(set, found, target));
+    // A commit's files are its answers, whatever their lines.
+    let is_commit = set == SearchSet::Own && question.category == COMMIT;
+    let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
+    let any_shown = |found: &RankedLines| match is_commit {
+        true => in_file(found),
+        false => question.targets.iter().any(|target| shows(set, found, target)),
+    };
     match set {
         SearchSet::Semble => {
             put("ndcg@10", ndcg(question, found, 10));
@@ -70,7 +76,6 @@ pub(super) fn values(
             put("r@10", question.targets.iter().filter(is_read).count() as f64 / question.targets.len().max(1) as f64);
         }
         SearchSet::SweQa => {
-            let in_file = |found: &RankedLines| question.targets.iter().any(|target| target.path == found.path);
             put("file_p@1", yes(first(&in_file) == Some(0)));
             put("file@1000", yes(tokens(&in_file) <= 1000.0));
             put("file@2000", yes(tokens(&in_file) <= 2000.0));
@@ -91,15 +96,11 @@ pub(super) fn values(
                 put(&format!("{kind}_mrr"), rank.map_or(0.0, |at| 1.0 / (at as f64 + 1.0)));
             };
             // A commit asks for files, and for their functions where those are known.
-            let of = |wanted: &dyn Fn(&RankedLines, &Target) -> bool| {
-                first(&|found| question.targets.iter().any(|target| wanted(found, target)))
-            };
-            let is_commit = question.category == COMMIT;
-            let rank = if is_commit { of(&|found, target| target.path == found.path) } else { first(&any) };
-            put_rank(&question.category, rank);
-            if is_commit && question.targets.iter().any(|target| target.lines.is_some()) {
-                let rank = of(&|found, target| target.lines.is_some() && covers(set, found, target));
-                put_rank("commit_function", rank);
+            put_rank(&question.category, if is_commit { first(&in_file) } else { first(&any) });
+            let functions: Vec<&Target> = question.targets.iter().filter(|target| target.lines.is_some()).collect();
+            if is_commit && !functions.is_empty() {
+                let in_one = |found: &RankedLines| functions.iter().any(|target| covers(set, found, target));
+                put_rank("commit_function", first(&in_one));
             }
         }
         SearchSet::ContextBench | SearchSet::NoAnswer => {

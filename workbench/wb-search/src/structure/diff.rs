@@ -31,9 +31,6 @@ enum Side {
     New,
 }
 
-/// Options for a diff with paths from the folder, as text that no program has changed.
-pub(crate) const AS_TEXT: [&str; 4] = ["--relative", "--no-ext-diff", "--no-textconv", "--no-color"];
-
 /// The changes from a commit to the files of a folder as they are.
 ///
 /// # Errors
@@ -47,7 +44,9 @@ pub fn diff_since(root: &Path, revision: &str) -> Result<String> {
     if revision.starts_with('-') {
         return Err(failed("a commit's name does not begin with `-`".to_owned()));
     }
-    git(root, &[&["diff"], &AS_TEXT[..], &["--find-renames", revision, "--"]].concat()).map_err(failed)
+    // Paths from the folder, as text that no program has changed.
+    let as_text = ["diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
+    git(root, &[&as_text[..], &["--find-renames", revision, "--"]].concat()).map_err(failed)
 }
 
 /// The files of a diff, in its order.
@@ -205,6 +204,16 @@ impl DiffedFile {
         }
         keep(&mut changed.other, text.get(done..)?);
         Some(changed)
+    }
+
+    /// Lines of the text before that are taken away or changed, from 1.
+    pub(crate) fn removed_lines(&self) -> Vec<u32> {
+        let of_hunk = |hunk: &DiffHunk| {
+            let old = hunk.lines.iter().filter(|(side, _)| *side != Side::New);
+            let numbered = (hunk.starts[0]..).zip(old).filter(|(_, (side, _))| *side == Side::Old);
+            numbered.map(|(line, _)| line).collect::<Vec<u32>>()
+        };
+        self.hunks.iter().flat_map(of_hunk).collect()
     }
 
     /// Text of a file that is gone, or is to come.

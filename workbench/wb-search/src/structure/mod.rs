@@ -20,7 +20,6 @@ mod users;
 
 pub use aim::{AimedQuestion, QuestionAim};
 pub use asked::{DefinedAt, FilePlace, GraphAnswer, SymbolQuestion, UsedAt};
-pub(crate) use diff::AS_TEXT;
 pub use diff::{DiffedFile, diff_since, diffed_files};
 pub use graph::{ProjectGraph, SymbolPlace};
 pub use impact::{ChangeImpact, ProjectChange};

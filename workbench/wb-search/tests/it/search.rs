@@ -1,8 +1,8 @@
 //! Answers of small projects.
 
 use wb_search::{
-    AnswerRequest, FileContext, FileRole, LinePattern, PartedQuestion, RankingWeights, SearchAnswer, SearchContext,
-    SearchQuestion, answer::Extent, patterns::MatchedLine, structure::QuestionAim,
+    AnswerRequest, CodeIndex, FileContext, FileRole, LinePattern, PartedQuestion, RankingWeights, SearchAnswer,
+    SearchContext, SearchQuestion, answer::Extent, patterns::MatchedLine, structure::QuestionAim,
 };
 
 use crate::{PARSER, SERVER, indexed, project, request, write};
@@ -302,4 +302,22 @@ fn keys_of(value: &serde_json::Value, keys: &mut Vec<String>) {
         serde_json::Value::Array(values) => values.iter().for_each(|value| keys_of(value, keys)),
         _ => {}
     }
+}
+
+#[test]
+fn an_index_of_another_folder_is_not_asked() {
+    let (folder, other) =
+        (project(&[("a.rs", PARSER), ("b.rs", "fn zebra() {}\n")]), project(&[("c.rs", "fn c() {}\n")]));
+    let file = folder.path().join("index");
+    indexed(folder.path()).write(&file).unwrap();
+    let ask = || {
+        let index = CodeIndex::read(&file, other.path()).unwrap();
+        SearchAnswer::of(&index, &request("zebra", None), &RankingWeights::shipped().unwrap())
+    };
+    let error = ask().unwrap_err();
+    assert!(error.to_string().starts_with("none of the 2 files of the index is in "), "{error}");
+    assert_eq!(error.hint(), Some("`wb index DIR --index FILE` makes it of this one"));
+    // A part of them is enough: the rest has gone since.
+    write(other.path(), "b.rs", "fn zebra() {}\n");
+    assert_eq!(ask().unwrap().answers.len(), 1);
 }
