@@ -66,11 +66,17 @@ impl Sections {
 
     /// A word, and the bytes of its postings.
     pub(super) fn word(&self, at: usize) -> Result<(&str, &[u8])> {
+        let (word, postings) = self.entry(at)?;
+        Ok((std::str::from_utf8(word).map_err(|_| damaged())?, postings))
+    }
+
+    /// The bytes of a word and of its postings.
+    fn entry(&self, at: usize) -> Result<(&[u8], &[u8])> {
         let part = |which: usize| {
             let range = self.end(at, which)..self.end(at + 1, which);
             self.section(3 + which).get(range).ok_or_else(damaged)
         };
-        Ok((std::str::from_utf8(part(0)?).map_err(|_| damaged())?, part(1)?))
+        Ok((part(0)?, part(1)?))
     }
 
     pub(super) fn n_trigrams(&self) -> usize {
@@ -96,12 +102,12 @@ impl Sections {
 
     /// The bytes of a word's postings, by halving.
     pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
-        halved(self.n_words(), &word, |at| self.word(at))
+        halved(self.n_words(), &word.as_bytes(), |at| self.entry(at))
     }
 
     /// Words that begin so, ascending.
     pub(super) fn beginning<'a>(&'a self, prefix: &str) -> Result<impl Iterator<Item = Result<&'a str>>> {
-        let first = first_from(self.n_words(), &prefix, |at| Ok(self.word(at)?.0))?;
+        let first = first_from(self.n_words(), &prefix.as_bytes(), |at| Ok(self.entry(at)?.0))?;
         let words = (first..self.n_words()).map(|at| Ok(self.word(at)?.0));
         Ok(words.take_while(move |found| found.as_ref().map_or(true, |word| word.starts_with(prefix))))
     }

@@ -104,7 +104,8 @@ pub struct CodeIndex {
     annotations: Option<AnnotationFile>,
     files: Vec<IndexedFile>,
     units: Vec<IndexedUnit>,
-    mean_words: f32,
+    /// The length of each unit in words, as a multiple of the mean; by itself, since every word of a question looks at it.
+    lengths: Vec<f32>,
     sections: Sections,
     vectors: Option<UnitVectors>,
 }
@@ -170,9 +171,9 @@ impl CodeIndex {
         CodeUnit { lines, names: owned(own), scope: owned(scope), head, said: said.to_owned() }
     }
 
-    /// Mean number of words in a unit.
-    pub(crate) fn mean_words(&self) -> f32 {
-        self.mean_words
+    /// The length of each unit in words, as a multiple of the mean.
+    pub(crate) fn lengths(&self) -> &[f32] {
+        &self.lengths
     }
 
     /// Vectors of its units in their order, where an encoder made them.
@@ -190,7 +191,7 @@ impl CodeIndex {
     /// A copy without vectors.
     #[must_use]
     pub fn without_vectors(&self) -> Self {
-        let Self { root, commit, further, annotations, files, units, mean_words, sections, vectors: _ } = self;
+        let Self { root, commit, further, annotations, files, units, lengths, sections, vectors: _ } = self;
         Self {
             root: root.clone(),
             commit: commit.clone(),
@@ -198,7 +199,7 @@ impl CodeIndex {
             annotations: annotations.clone(),
             files: files.clone(),
             units: units.clone(),
-            mean_words: *mean_words,
+            lengths: lengths.clone(),
             sections: sections.clone(),
             vectors: None,
         }
@@ -239,18 +240,9 @@ impl CodeIndex {
         let IndexedFiles { commit, further, annotations, files } = layout::read_files(Reader(sections.files()))?;
         let units = layout::read_units(Reader(sections.units()), &files)?;
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
-        let mean_words = words as f32 / units.len().max(1) as f32;
-        Ok(Self {
-            root: root.to_owned(),
-            commit,
-            further,
-            annotations,
-            files,
-            units,
-            mean_words,
-            sections,
-            vectors: None,
-        })
+        let mean = words as f32 / units.len().max(1) as f32;
+        let lengths = units.iter().map(|unit| unit.words as f32 / mean.max(f32::MIN_POSITIVE)).collect();
+        Ok(Self { root: root.to_owned(), commit, further, annotations, files, units, lengths, sections, vectors: None })
     }
 
     /// A word's postings; none where it stands nowhere.

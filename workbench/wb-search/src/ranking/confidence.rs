@@ -29,7 +29,7 @@ impl CodeIndex {
         let (mut all, mut units) = (0.0, vec![[0.0_f32; 2]; self.units().len()]);
         for (word, _) in question.words() {
             let on_unit = |rarity: f32, unit: u32, counts: Counts| {
-                let length = 1.0 - B + B * self.units()[unit as usize].words as f32 / self.mean_words();
+                let length = 1.0 - B + B * self.lengths()[unit as usize];
                 let often = f32::from(counts.text) / length;
                 let [covered, reached] = &mut units[unit as usize];
                 *covered += rarity;

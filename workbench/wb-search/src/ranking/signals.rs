@@ -47,15 +47,22 @@ pub struct Signals {
 impl Signals {
     /// The score.
     pub fn score(&self, weights: &SignalWeights) -> f32 {
-        let sum = self.words
-            + weights.path * self.path
+        let of_unit = self.words + weights.means * self.meaning + weights.defines * self.definition;
+        self.factor(weights) * (of_unit + self.of_file(weights))
+    }
+
+    /// The part of the sum that all units of the file have.
+    fn of_file(&self, weights: &SignalWeights) -> f32 {
+        weights.path * self.path
             + weights.stem * self.stem
-            + weights.defines * self.definition
             + weights.coherence * self.coherence
-            + weights.means * self.meaning
-            + weights.file_means * self.theme;
+            + weights.file_means * self.theme
+    }
+
+    /// The factor of the sum.
+    fn factor(&self, weights: &SignalWeights) -> f32 {
         let of_file = (1.0 + weights.centrality * self.central) * (1.0 + weights.recency * self.recent);
-        self.role * self.context * of_file * sum
+        self.role * self.context * of_file
     }
 
     /// Each the greater one of two.
@@ -79,8 +86,8 @@ impl Signals {
 
 /// Days of a year.
 const YEAR: f32 = 365.0;
-/// Units that one thread looks at.
-const TOGETHER: usize = 8192;
+/// Files whose units one thread looks at.
+const TOGETHER: usize = 512;
 /// Meaning from which a unit may answer that has no word of the question.
 const MEANT: f32 = 0.5;
 
@@ -116,7 +123,8 @@ pub(super) fn candidates(
         }
     }
     let best = scores.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-    let (coherence, theme) = (best_of_files::<3>(index, &scores), best_of_files::<5>(index, &meaning));
+    let coherence = best_of_files::<3>(index, &scores);
+    let theme = if has_vector(index, question) { best_of_files::<5>(index, &meaning) } else { vec![0.0; files.len()] };
     let share = |of: f32| if asked.all > 0.0 { of / asked.all } else { 0.0 };
     let roles = FileRole::ALL.map(|role| if question.asks_for(role) { 1.0 } else { weights.role(role) });
     let of_file = |(at, file): (usize, &IndexedFile)| Signals {
@@ -135,9 +143,16 @@ pub(super) fn candidates(
         let of_file = of_files[units[unit].file as usize];
         Signals { words: scores[unit] / best, meaning: meaning[unit], ..of_file }
     };
-    let may_answer = |unit: &usize| scores[*unit] > 0.0 || meaning[*unit] >= MEANT;
-    let scored = (0..units.len()).into_par_iter().with_min_len(TOGETHER).filter(may_answer);
-    let mut scored: Vec<(f32, usize)> = scored.map(|unit| (first_look(unit).score(weights), unit)).collect();
+    // Words and meaning are all that the units of a file differ by, so that the rest is reckoned once a file.
+    let of_units = |(file, signals): (&IndexedFile, &Signals)| {
+        let (factor, of_file) = (signals.factor(weights), signals.of_file(weights));
+        let (from, to) = (file.units[0] as usize, file.units[1] as usize);
+        let all = scores[from..to].iter().zip(&meaning[from..to]).zip(from..to);
+        let some = all.filter(|((words, meaning), _)| **words > 0.0 || **meaning >= MEANT);
+        some.map(move |((words, meaning), unit)| (factor * (words / best + weights.means * meaning + of_file), unit))
+    };
+    let files_and_signals = files.par_iter().zip(&of_files).with_min_len(TOGETHER);
+    let mut scored: Vec<(f32, usize)> = files_and_signals.flat_map_iter(of_units).collect();
     if scored.len() > most {
         let better = |one: &(f32, usize), other: &(f32, usize)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
         scored.select_nth_unstable_by(most, better);
@@ -176,10 +191,15 @@ fn is_test(UnitNames { own, scope, .. }: &UnitNames<'_>) -> bool {
     own.iter().chain(scope).any(|name| name.starts_with("test_"))
 }
 
+/// True where question and index both have vectors.
+fn has_vector(index: &CodeIndex, question: &SearchQuestion) -> bool {
+    index.vectors().is_some() && !question.vector.is_empty()
+}
+
 /// Each unit's [`Signals::meaning`]: zeros where the question or the index has no vectors.
 fn meanings(index: &CodeIndex, question: &SearchQuestion) -> Vec<f32> {
     let n = index.units().len();
-    let Some(vectors) = index.vectors().filter(|_| !question.vector.is_empty()) else { return vec![0.0; n] };
+    let Some(vectors) = index.vectors().filter(|_| has_vector(index, question)) else { return vec![0.0; n] };
     let mut similarities = vectors.similarities(&question.vector);
     let mean = (similarities.iter().map(|one| f64::from(*one)).sum::<f64>() / n.max(1) as f64) as f32;
     let best = similarities.iter().copied().fold(f32::MIN, f32::max);

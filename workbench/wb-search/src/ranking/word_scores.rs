@@ -60,9 +60,9 @@ impl<'a> WordScores<'a> {
     /// anywhere.
     fn add_form(&mut self, word: &str, count: f32, most: f32, on_file: impl FnMut(u32, bool)) -> Result<Option<f32>> {
         let Self { index, weights, units: scores, .. } = self;
-        let units = index.units();
+        let lengths = index.lengths();
         let on_unit = |rarity: f32, unit: u32, counts: Counts| {
-            let length = 1.0 - weights.b + weights.b * units[unit as usize].words as f32 / index.mean_words();
+            let length = 1.0 - weights.b + weights.b * lengths[unit as usize];
             let often = f32::from(counts.text) / length
                 + weights.names * f32::from(counts.names)
                 + weights.head * f32::from(counts.head);
