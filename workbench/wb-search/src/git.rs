@@ -154,7 +154,8 @@ fn told(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
     told
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::{os::unix::fs::PermissionsExt, time::Instant};
 
@@ -209,7 +210,7 @@ mod tests {
             let _ = fs::remove_file(&place);
             assert!(Command::new("mkfifo").arg(&place).status().unwrap().success());
         };
-        [".mailmap", ".git/config", ".git/info/grafts"].map(pipe);
+        [".mailmap", ".git/config", ".git/info/grafts"].into_iter().for_each(pipe);
         let started = Instant::now();
         assert_eq!(days_since_change(folder.path()), [("a.py".to_owned(), 0)].into());
         assert!(started.elapsed() < LONGEST / 2);
