@@ -69,6 +69,10 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         let (all, dim) = (vectors.n_vectors(), encoder.dim);
         output::note(format!("{embedded} texts embedded now, by {} ({all} vectors of {dim} numbers)", encoder.opens));
     }
+    if index.vectors().is_none() && !matches!(encoder, IndexEncoder::Without) {
+        let how = "`wb train configs/code-bag.yaml` makes an encoder in a minute, `wb index --encoder latest` takes it";
+        output::note(format!("found by words alone; to be found by meaning, too: {how}"));
+    }
     if let Some(ScipCoverage { documents, current }) = place.scip_coverage(&index)? {
         let others = if current < documents { "; in the others names are found by rules: make it again" } else { "" };
         output::note(format!("index.scip says what names mean in {current} of its {documents} files{others}"));

@@ -144,20 +144,19 @@ pub(super) fn candidates(
         Signals { words: scores[unit] / best, meaning: meaning[unit], ..of_file }
     };
     // Words and meaning are all that the units of a file differ by, so that the rest is reckoned once a file.
-    let of_units = |(file, signals): (&IndexedFile, &Signals)| {
+    let of_units = |mut kept: Best, (file, signals): (&IndexedFile, &Signals)| {
         let (factor, of_file) = (signals.factor(weights), signals.of_file(weights));
         let (from, to) = (file.units[0] as usize, file.units[1] as usize);
-        let all = scores[from..to].iter().zip(&meaning[from..to]).zip(from..to);
-        let some = all.filter(|((words, meaning), _)| **words > 0.0 || **meaning >= MEANT);
-        some.map(move |((words, meaning), unit)| (factor * (words / best + weights.means * meaning + of_file), unit))
+        for ((words, meaning), unit) in scores[from..to].iter().zip(&meaning[from..to]).zip(from..to) {
+            if *words > 0.0 || *meaning >= MEANT {
+                kept.push(factor * (words / best + weights.means * meaning + of_file), unit);
+            }
+        }
+        kept
     };
     let files_and_signals = files.par_iter().zip(&of_files).with_min_len(TOGETHER);
-    let mut scored: Vec<(f32, usize)> = files_and_signals.flat_map_iter(of_units).collect();
-    if scored.len() > most {
-        let better = |one: &(f32, usize), other: &(f32, usize)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
-        scored.select_nth_unstable_by(most, better);
-        scored.truncate(most);
-    }
+    let parts: Vec<Best> = files_and_signals.fold(|| Best::new(most), of_units).collect();
+    let scored = parts.into_iter().fold(Best::new(most), Best::with).only();
     let mut found: Vec<(usize, Signals)> = scored.into_iter().map(|(_, unit)| (unit, first_look(unit))).collect();
     let mut tokens = tokenizer();
     let mut central: FxHashMap<u32, f32> = FxHashMap::default();
@@ -175,6 +174,48 @@ pub(super) fn candidates(
         signals.definition = names.own.iter().map(|name| asked.spelled_by(&tokens.words(name))).fold(0.0, f32::max);
     }
     Ok(found)
+}
+
+/// The best units of those that were seen, of equal ones the first.
+struct Best {
+    most: usize,
+    units: Vec<(f32, usize)>,
+    /// The least score that is still among them.
+    least: f32,
+}
+
+impl Best {
+    fn new(most: usize) -> Self {
+        Self { most, units: Vec::new(), least: f32::NEG_INFINITY }
+    }
+
+    fn push(&mut self, score: f32, unit: usize) {
+        if score >= self.least {
+            self.units.push((score, unit));
+            // Not after each: what is too much goes when it is several times as many.
+            if self.units.len() >= self.most.saturating_mul(4) {
+                self.narrow();
+            }
+        }
+    }
+
+    fn narrow(&mut self) {
+        if let Some(last) = self.most.checked_sub(1).filter(|last| *last < self.units.len()) {
+            let better = |one: &(f32, usize), other: &(f32, usize)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
+            self.least = self.units.select_nth_unstable_by(last, better).1.0;
+        }
+        self.units.truncate(self.most);
+    }
+
+    fn with(mut self, other: Self) -> Self {
+        other.units.into_iter().for_each(|(score, unit)| self.push(score, unit));
+        self
+    }
+
+    fn only(mut self) -> Vec<(f32, usize)> {
+        self.narrow();
+        self.units
+    }
 }
 
 /// Share of the units that say a file's own name, both as logarithms: what a project is about is what its files speak of.
