@@ -48,7 +48,7 @@ fn read(file: &Path) -> Option<String> {
     plain_text(file, MOST_OF_RULES).map(|text| text.trim().to_owned())
 }
 
-fn is_commit(text: &str) -> bool {
+pub(crate) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

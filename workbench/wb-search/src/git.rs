@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -20,8 +20,14 @@ use crate::commit::{GitFolders, head_commit};
 
 /// Time that an answer may take.
 const LONGEST: Duration = Duration::from_secs(20);
+/// Time that all that is asked of one history may take.
+const LONGEST_OF_HISTORY: Duration = Duration::from_secs(120);
 /// Bytes that an answer may have.
 const MOST: u64 = 64 << 20;
+/// Bytes that an answer about commits may have.
+const MOST_OF_HISTORY: u64 = 16 << 20;
+/// The first git that takes settings as variables, by which filters are switched off.
+const OLDEST: [u32; 2] = [2, 31];
 
 /// The output of a command of git on a folder's files; else git's own words, in one line. Hooks, monitors and filters that
 /// the repository's settings name are not started.
@@ -43,14 +49,22 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
         command.arg("--no-optional-locks").args(arguments).current_dir(folder);
         command
     };
-    let named = bounded(asked(&["config", "--null", "--name-only", "--get-regexp", r"^filter\."], &[]))?;
+    let version = bounded(asked(&["--version"], &[]), MOST)?.text;
+    if version_of(&version).is_none_or(|version| version < OLDEST) {
+        let [major, minor] = OLDEST;
+        return Err(format!("it needs git {major}.{minor} or later, this is {}", clean(version.trim())));
+    }
+    let named = bounded(asked(&["config", "--null", "--name-only", "--get-regexp", r"^filter\."], &[]), MOST)?;
+    if named.text.contains('\u{fffd}') {
+        return Err("the settings name a filter that is not UTF-8, which cannot be switched off".to_owned());
+    }
     let filters = named.text.split('\0').filter_map(|name| name.rsplit_once('.')).map(|(filter, _)| filter);
     let off = |filter: &str| {
         [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")]
             .map(|(key, value)| (format!("{filter}.{key}"), value))
     };
     let off: Vec<(String, &str)> = filters.flat_map(off).collect();
-    let Output { text, status, error } = bounded(asked(arguments, &off))?;
+    let Output { text, status, error } = bounded(asked(arguments, &off), MOST)?;
     if status.success() { Ok(text) } else { Err(error) }
 }
 
@@ -59,6 +73,7 @@ pub(crate) struct GitHistory {
     /// A repository without anything.
     own: TempDir,
     objects: PathBuf,
+    begun: Instant,
     /// The commit that the repository is at.
     pub commit: String,
     /// The path of the folder in its repository: empty, or ending in `/`.
@@ -79,22 +94,29 @@ impl GitHistory {
         let format = if commit.len() == 64 { "1\n[extensions]\n\tobjectformat = sha256" } else { "0" };
         let config = format!("[core]\n\tbare = true\n\trepositoryformatversion = {format}\n");
         fs::write(own.path().join("config"), config).ok()?;
-        Some(Self { own, objects, commit, prefix })
+        Some(Self { own, objects, begun: Instant::now(), commit, prefix })
     }
 
-    /// The output of a command, as far as it comes: commits that a clone does not have end it. Paths are taken literally,
-    /// and from the repository's root.
+    /// The log from the commit on, with paths from the folder; as far as it comes: commits that a clone does not have end it.
+    pub fn log(&self, arguments: &[&str]) -> Option<String> {
+        // From the repository's root, where nothing is said.
+        let relative = format!("--relative={}", self.prefix);
+        let relative = Some(relative.as_str()).filter(|_| !self.prefix.is_empty());
+        let all = ["log"].into_iter().chain(arguments.iter().copied()).chain(relative);
+        self.git(&all.chain([self.commit.as_str(), "--"]).collect::<Vec<_>>())
+    }
+
+    /// The output of a command; nothing, where the time for all of them is over. Paths are taken literally, and from the
+    /// repository's root.
     pub fn git(&self, arguments: &[&str]) -> Option<String> {
+        if self.begun.elapsed() > LONGEST_OF_HISTORY {
+            return None;
+        }
         let mut command = quiet();
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("GIT_OBJECT_DIRECTORY", &self.objects).env("GIT_LITERAL_PATHSPECS", "1");
         command.arg("--git-dir").arg(self.own.path()).args(arguments);
-        bounded(command).ok().map(|done| done.text)
-    }
-
-    /// The option for paths from the folder in place of the repository's root.
-    pub fn relative(&self) -> String {
-        if self.prefix.is_empty() { "--no-relative".to_owned() } else { format!("--relative={}", self.prefix) }
+        bounded(command, MOST_OF_HISTORY).ok().map(|done| done.text)
     }
 }
 
@@ -105,7 +127,8 @@ fn quiet() -> Command {
         .filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"))
         .for_each(|(name, _)| _ = command.env_remove(name));
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
-    command.env("GIT_PAGER", "cat");
+    // A small pack may hold a file of any size.
+    command.env("GIT_ALLOC_LIMIT", "256m");
     command
 }
 
@@ -116,39 +139,50 @@ struct Output {
     error: String,
 }
 
-/// Runs a command within [`LONGEST`] and [`MOST`].
-fn bounded(mut command: Command) -> Result<Output, String> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("git cannot be started: {error}"))?;
-    let (out, err) = (child.stdout.take().map(told), child.stderr.take().map(told));
-    let found = out.and_then(|out| out.recv_timeout(LONGEST).ok());
-    let too_much = match &found {
-        None => Some(format!("git took longer than {} s", LONGEST.as_secs())),
-        Some(bytes) if bytes.len() as u64 > MOST => Some(format!("git told more than {} MiB", MOST >> 20)),
-        Some(_) => None,
-    };
-    if too_much.is_some() {
-        // It may have ended by now.
-        let _ = child.kill();
-    }
-    let status = child.wait().map_err(|error| format!("git cannot be waited for: {error}"))?;
-    let error = err.and_then(|err| err.recv_timeout(LONGEST).ok()).unwrap_or_default();
-    match (too_much, found) {
-        (None, Some(bytes)) => {
-            let error = clean(String::from_utf8_lossy(&error).lines().next().unwrap_or_default().trim());
-            Ok(Output { text: String::from_utf8_lossy(&bytes).into_owned(), status, error })
-        }
-        (why, _) => Err(why.unwrap_or_default()),
-    }
+/// Numbers of a version: `git version 2.47.3`.
+fn version_of(text: &str) -> Option<[u32; 2]> {
+    let mut numbers = text.strip_prefix("git version ")?.split('.').map(|number| number.trim().parse().ok());
+    Some([numbers.next()??, numbers.next()??])
 }
 
-/// Bytes of a pipe once it ends, or a few more than may be.
-fn told(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
+/// Runs a command within [`LONGEST`] and so many bytes.
+fn bounded(mut command: Command, most: u64) -> Result<Output, String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("git cannot be started: {error}"))?;
+    let begun = Instant::now();
+    let left = || LONGEST.saturating_sub(begun.elapsed());
+    let pipes = (child.stdout.take(), child.stderr.take());
+    let (out, err) = (pipes.0.map(|pipe| told(pipe, most)), pipes.1.map(|pipe| told(pipe, most)));
+    let found = out.and_then(|out| out.recv_timeout(left()).ok());
+    let is_too_much = found.as_ref().is_some_and(|bytes| bytes.len() as u64 > most);
+    let mut status = None;
+    while status.is_none() && found.is_some() && !is_too_much && !left().is_zero() {
+        status = child.try_wait().map_err(|error| format!("git cannot be waited for: {error}"))?;
+        if status.is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let (Some(bytes), Some(status)) = (found, status) else {
+        // It may have ended by now.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(match is_too_much {
+            true => format!("git told more than {} MiB", most >> 20),
+            false => format!("git took longer than {} s", LONGEST.as_secs()),
+        });
+    };
+    let error = err.and_then(|err| err.recv_timeout(left()).ok()).unwrap_or_default();
+    let error = clean(String::from_utf8_lossy(&error).lines().next().unwrap_or_default().trim());
+    Ok(Output { text: String::from_utf8_lossy(&bytes).into_owned(), status, error })
+}
+
+/// Bytes of a pipe once it ends, or one more than may be.
+fn told(pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<Vec<u8>> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         // What came before an error is told.
-        let _ = pipe.take(MOST + 1).read_to_end(&mut bytes);
+        let _ = pipe.take(most + 1).read_to_end(&mut bytes);
         let _ = tell.send(bytes);
     });
     told
@@ -157,7 +191,7 @@ fn told(pipe: impl Read + Send + 'static) -> mpsc::Receiver<Vec<u8>> {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    use std::{os::unix::fs::PermissionsExt, time::Instant};
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
     use crate::{history::days_since_change, structure::diff_since};
@@ -174,6 +208,31 @@ mod tests {
         fs::write(&evil, format!("#!/bin/sh\ntouch {}\ncat\n", was_here.display())).unwrap();
         fs::set_permissions(&evil, PermissionsExt::from_mode(0o755)).unwrap();
         (folder, was_here)
+    }
+
+    fn ages(folder: &Path) -> Vec<(String, u32)> {
+        let mut ages: Vec<(String, u32)> = days_since_change(folder, &|_| true).into_iter().collect();
+        ages.sort();
+        ages
+    }
+
+    #[test]
+    fn versions_are_read() {
+        assert_eq!(version_of("git version 2.47.3\n"), Some([2, 47]));
+        assert_eq!(version_of("git version 2.39.5 (Apple Git-154)\n"), Some([2, 39]));
+        assert_eq!(version_of("git version 2.9\n"), Some([2, 9]));
+        assert_eq!(version_of("hub"), None);
+    }
+
+    #[test]
+    fn a_file_that_grows_out_of_a_small_pack_fills_no_memory() {
+        let (folder, _) = hostile();
+        fs::write(folder.path().join("big.py"), vec![b'x'; 300 << 20]).unwrap();
+        run(folder.path(), &["add", "big.py"]);
+        run(folder.path(), &["commit", "-q", "-m", "big"]);
+        let history = GitHistory::of(folder.path()).unwrap();
+        assert!(history.git(&["show", &format!("{}:big.py", history.commit)]).is_none_or(|text| text.is_empty()));
+        assert_eq!(ages(folder.path()).len(), 2);
     }
 
     fn run(root: &Path, arguments: &[&str]) {
@@ -195,9 +254,36 @@ mod tests {
         run(root, &["config", "log.showSignature", "true"]);
         let diff = diff_since(root, "HEAD").unwrap();
         assert!(diff.contains("-x = 1\n+x = 2\n"), "{diff}");
-        assert_eq!(days_since_change(root), [("a.py".to_owned(), 0)].into());
+        assert_eq!(ages(root), [("a.py".to_owned(), 0)]);
         assert!(!was_here.exists());
         // They would have been.
+        let _ = Command::new("git").args(["diff", "HEAD"]).current_dir(root).output().unwrap();
+        assert!(was_here.exists());
+        let mut settings = fs::read(root.join(".git/config")).unwrap();
+        settings.extend(b"[filter \"x\xff\"]\n\tclean = /bin/true\n");
+        fs::write(root.join(".git/config"), settings).unwrap();
+        assert!(diff_since(root, "HEAD").unwrap_err().to_string().contains("a filter that is not UTF-8"));
+    }
+
+    #[test]
+    fn no_program_that_a_submodule_names_is_started() {
+        let (folder, was_here) = hostile();
+        let (root, evil) = (folder.path(), folder.path().join("evil.sh").display().to_string());
+        // A submodule at another commit than the one that is recorded, whose settings are its own.
+        let sub = root.join("sub");
+        fs::create_dir(&sub).unwrap();
+        fs::write(sub.join("b.py"), "y = 1\n").unwrap();
+        run(&sub, &["init", "-q"]);
+        run(&sub, &["add", "."]);
+        run(&sub, &["commit", "-q", "-m", "one"]);
+        run(root, &["-c", "advice.addEmbeddedRepo=false", "add", "sub"]);
+        run(root, &["commit", "-q", "-m", "two"]);
+        fs::write(sub.join("b.py"), "y = 2\n").unwrap();
+        run(&sub, &["commit", "-q", "-a", "-m", "two"]);
+        run(&sub, &["config", "diff.external", &evil]);
+        run(root, &["config", "diff.submodule", "diff"]);
+        let _ = diff_since(root, "HEAD").unwrap();
+        assert!(!was_here.exists());
         let _ = Command::new("git").args(["diff", "HEAD"]).current_dir(root).output().unwrap();
         assert!(was_here.exists());
     }
@@ -212,7 +298,7 @@ mod tests {
         };
         [".mailmap", ".git/config", ".git/info/grafts"].into_iter().for_each(pipe);
         let started = Instant::now();
-        assert_eq!(days_since_change(folder.path()), [("a.py".to_owned(), 0)].into());
+        assert_eq!(ages(folder.path()), [("a.py".to_owned(), 0)]);
         assert!(started.elapsed() < LONGEST / 2);
     }
 
@@ -233,10 +319,7 @@ mod tests {
         let cloned = |options: &[&str], below: &str| {
             let place = TempDir::new().unwrap();
             run(place.path(), &[&["clone", "-q"], options, &[&url, "copy"]].concat());
-            let mut paths: Vec<String> =
-                days_since_change(&place.path().join("copy").join(below)).into_keys().collect();
-            paths.sort();
-            paths
+            ages(&place.path().join("copy").join(below)).into_iter().map(|(path, _)| path).collect::<Vec<_>>()
         };
         let all = ["a.py", "sub/b.py", "sub/c.py"];
         assert_eq!(cloned(&[], ""), all);

@@ -15,16 +15,17 @@ const OLDEST: u64 = 100_000;
 
 /// Days from the last commit that changed a file to the one that the folder is at, by the file's path below the folder.
 /// Nothing for files that older commits changed, for those that are in no commit, and where there is no git.
-pub(crate) fn days_since_change(folder: &Path) -> HashMap<String, u32> {
+///
+/// Paths that are not wanted are passed over: commits may name any number of them.
+pub(crate) fn days_since_change(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> HashMap<String, u32> {
     let Some(history) = GitHistory::of(folder) else { return HashMap::new() };
     let format = format!("--format={COMMIT}%ct");
-    let asked = ["log", "-z", "--no-renames", "--no-mailmap", "--name-only", &format, "-n", COMMITS];
-    let log = history.git(&[&asked[..], &[&history.relative(), &history.commit, "--"]].concat());
-    days(&log.unwrap_or_default())
+    let log = history.log(&["-z", "--no-renames", "--no-mailmap", "--name-only", &format, "-n", COMMITS]);
+    days(&log.unwrap_or_default(), is_wanted)
 }
 
 /// Ages by a log whose first commit is the one that the folder is at.
-fn days(log: &str) -> HashMap<String, u32> {
+fn days(log: &str, is_wanted: &dyn Fn(&str) -> bool) -> HashMap<String, u32> {
     let (mut last, mut now, mut time) = (HashMap::new(), None, 0);
     for part in log.split('\0').map(|part| part.trim_start_matches('\n')) {
         match part.strip_prefix(COMMIT).and_then(|seconds| seconds.trim().parse::<u64>().ok()) {
@@ -32,7 +33,7 @@ fn days(log: &str) -> HashMap<String, u32> {
                 time = seconds;
                 now.get_or_insert(seconds);
             }
-            None if !part.is_empty() => {
+            None if !part.is_empty() && is_wanted(part) => {
                 // The clock of one may have been wrong.
                 let known = last.entry(part.to_owned()).or_insert(time);
                 *known = time.max(*known);
@@ -52,7 +53,7 @@ mod tests {
     fn the_last_commit_of_each_file_counts() {
         let at = |seconds: &str| format!("{COMMIT}{seconds}\0");
         let log = at("950400")
-            + "\nb.rs\0"
+            + "\nb.rs\0unwanted.rs\0"
             + &at("864000")
             + "\na.rs\0b.rs\0"
             + &at("900000")
@@ -61,6 +62,7 @@ mod tests {
             + &at("99999999999999999")
             + "\nahead.rs\0";
         let expected = [("a.rs", 1), ("b.rs", 0), ("dir/ä c.rs", 10), ("ahead.rs", 0)];
+        let days = |log: &str| super::days(log, &|path| path != "unwanted.rs");
         assert_eq!(days(&log), expected.map(|(path, days)| (path.to_owned(), days)).into());
         let old = format!("{}{}\nold.rs\0", at("9999999999999999"), at("0"));
         assert_eq!(days(&old), [("old.rs".to_owned(), 100_000)].into());

@@ -72,7 +72,9 @@ impl CodeIndex {
         let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
         let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
         let is_known = |path: &&str| self.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok();
-        let ages = match self.commit == found.commit && changed.iter().all(is_known) {
+        // Where no file has one, git may not have been there, or not have had the time.
+        let is_known_of_all = self.files.iter().any(|file| file.age.is_some()) && changed.iter().all(is_known);
+        let ages = match self.commit == found.commit && is_known_of_all {
             true => self.files.iter().filter_map(|file| Some((file.path.clone(), file.age?))).collect(),
             false => ages(found),
         };
@@ -87,7 +89,9 @@ impl CodeIndex {
 
 /// Ages of a folder's files, where they are at a commit.
 fn ages(found: &FolderFiles) -> HashMap<String, u32> {
-    found.commit.as_ref().map(|_| days_since_change(&found.root)).unwrap_or_default()
+    let Some(_) = found.commit else { return HashMap::new() };
+    let paths: HashSet<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
+    days_since_change(&found.root, &|path| paths.contains(path))
 }
 
 /// Reads and cuts files on all threads; and the reasons why some were left aside.

@@ -16,7 +16,10 @@ use wb_code::{ChunkKind, CodeItem, Language, anchor_prose, documented_functions,
 use wb_core::Seed;
 
 use super::{LoadedSet, SearchSet, SetQuestion, Target, repository};
-use crate::{Error, FileRole, FolderFiles, Result, files::language_and_role, git::GitHistory, structure::diffed_files};
+use crate::{
+    Error, FileRole, FolderFiles, Result, commit::is_commit, files::language_and_role, git::GitHistory,
+    structure::diffed_files,
+};
 
 /// Characters of a question at most.
 const MOST_CHARS: usize = 200;
@@ -167,12 +170,14 @@ type Changed<'a> = (String, String, Vec<&'a Source>);
 /// there is no git, or no history.
 fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion> {
     let Some(history) = GitHistory::of(folder) else { return Vec::new() };
-    let asked = ["log", "-z", "--no-merges", "--no-renames", "--name-only", "--format=%x01%H %s", "-n", COMMITS];
-    let log = history.git(&[&asked[..], &[&history.relative(), &history.commit, "--"]].concat()).unwrap_or_default();
+    let asked = ["-z", "--no-merges", "--no-renames", "--name-only", "--format=%x01%H %s", "-n", COMMITS];
+    let log = history.log(&asked).unwrap_or_default();
     let mut all: Vec<Changed<'_>> = Vec::new();
     for commit in log.split('\u{1}').skip(1) {
         let mut parts = commit.split('\0').map(|part| part.trim_start_matches('\n')).filter(|part| !part.is_empty());
-        let Some((name, subject)) = parts.next().and_then(|head| head.split_once(' ')) else { continue };
+        // A subject may have the mark, too: what stands behind it is no commit, and not to be given to git.
+        let head = parts.next().and_then(|head| head.split_once(' '));
+        let Some((name, subject)) = head.filter(|(name, _)| is_commit(name)) else { continue };
         let changed: Vec<&Source> =
             parts.filter_map(|path| sources.iter().find(|source| source.path == path)).collect();
         let may_ask = changed.iter().all(|source| source.may_ask);

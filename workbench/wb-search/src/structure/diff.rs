@@ -45,8 +45,8 @@ pub fn diff_since(root: &Path, revision: &str) -> Result<String> {
         return Err(failed("a commit's name does not begin with `-`".to_owned()));
     }
     // Paths from the folder, as text that no program has changed.
-    let as_text = ["diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
-    git(root, &[&as_text[..], &["--find-renames", revision, "--"]].concat()).map_err(failed)
+    let as_text = ["diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short"];
+    git(root, &[&as_text[..], &["--ignore-submodules=all", "--find-renames", revision, "--"]].concat()).map_err(failed)
 }
 
 /// The files of a diff, in its order.

@@ -174,7 +174,13 @@ fn commits_ask_for_the_functions_that_they_changed_where_those_are_today() {
     // Since then lines have moved, and a function is gone.
     let last = format!("import os\n\n\n{}", fifth.split("\n\n\ndef gone").next().unwrap());
     commit(&format!("{last}\n"), "moved");
+    // A subject that would be an option of git, and makes no question.
+    let victim = folder.path().join("victim.txt");
+    std::fs::write(&victim, "precious").unwrap();
+    let subject = format!("x\u{1}--output={} find what adds one", victim.display());
+    commit(&format!("{last}\n\n"), &subject);
     let set = SearchSet::Own.load(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     let of_commits = set.questions.iter().filter(|question| question.category == "commit");
     let asked: Vec<(&str, Option<[u32; 2]>)> =
         of_commits.map(|question| (question.text.as_str(), question.targets[0].lines)).collect();
