@@ -39,7 +39,7 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
         ["safe.bareRepository", "explicit"],
     ];
     let asked = |arguments: &[&str], off: &[(String, &str)]| {
-        let mut command = quiet();
+        let mut command = quiet(Command::new("git"));
         // As variables, since a name may have any character.
         command.env("GIT_CONFIG_COUNT", (OFF.len() + off.len()).to_string());
         let all = OFF.iter().map(|[name, value]| (*name, *value));
@@ -92,7 +92,9 @@ impl GitHistory {
         fs::create_dir(own.path().join("refs")).ok()?;
         fs::write(own.path().join("HEAD"), "ref: refs/heads/none\n").ok()?;
         let format = if commit.len() == 64 { "1\n[extensions]\n\tobjectformat = sha256" } else { "0" };
-        let config = format!("[core]\n\tbare = true\n\trepositoryformatversion = {format}\n");
+        // Packs are looked at through windows, since what is mapped counts for the memory that it may take.
+        let windows = "\tpackedGitWindowSize = 64m\n\tpackedGitLimit = 512m\n";
+        let config = format!("[core]\n\tbare = true\n{windows}\trepositoryformatversion = {format}\n");
         fs::write(own.path().join("config"), config).ok()?;
         Some(Self { own, objects, begun: Instant::now(), commit, prefix })
     }
@@ -112,7 +114,7 @@ impl GitHistory {
         if self.begun.elapsed() > LONGEST_OF_HISTORY {
             return None;
         }
-        let mut command = quiet();
+        let mut command = quiet(within_memory());
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("GIT_OBJECT_DIRECTORY", &self.objects).env("GIT_LITERAL_PATHSPECS", "1");
         command.arg("--git-dir").arg(self.own.path()).args(arguments);
@@ -120,9 +122,20 @@ impl GitHistory {
     }
 }
 
+/// Git with 2 GiB of memory at most, where a shell can say so: a few kilobytes of folders within folders may hold millions of
+/// paths.
+fn within_memory() -> Command {
+    if cfg!(unix) {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 2097152 2>/dev/null; exec git \"$@\"", "git"]);
+        command
+    } else {
+        Command::new("git")
+    }
+}
+
 /// A command of git that asks nobody, fetches nothing, and is not led elsewhere by variables of a hook that started us.
-fn quiet() -> Command {
-    let mut command = Command::new("git");
+fn quiet(mut command: Command) -> Command {
     std::env::vars_os()
         .filter(|(name, _)| name.to_string_lossy().starts_with("GIT_"))
         .for_each(|(name, _)| _ = command.env_remove(name));
@@ -233,6 +246,35 @@ mod tests {
         let history = GitHistory::of(folder.path()).unwrap();
         assert!(history.git(&["show", &format!("{}:big.py", history.commit)]).is_none_or(|text| text.is_empty()));
         assert_eq!(ages(folder.path()).len(), 2);
+    }
+
+    #[test]
+    fn folders_of_folders_of_folders_fill_no_memory() {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path();
+        run(root, &["init", "-q"]);
+        let given = |arguments: &[&str], text: &str| {
+            let file = root.join("given");
+            fs::write(&file, text).unwrap();
+            let mut command = Command::new("git");
+            command.args(["-c", "user.name=a", "-c", "user.email=a@b.c"]).args(arguments).current_dir(root);
+            let done = command.stdin(fs::File::open(file).unwrap()).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        };
+        let mut of = format!("100644 blob {}\t", given(&["hash-object", "-w", "--stdin"], "x = 1\n"));
+        let mut tree = String::new();
+        // 100 to the power of five paths.
+        for _ in 0..5 {
+            let names: String = (0..100).map(|n| format!("{of}a{n:03}\n")).collect();
+            tree = given(&["mktree"], &names);
+            of = format!("040000 tree {tree}\t");
+        }
+        let commit = given(&["commit-tree", &tree, "-m", "one"], "");
+        run(root, &["update-ref", "HEAD", &commit]);
+        let started = Instant::now();
+        assert_eq!(ages(root), []);
+        assert!(started.elapsed() < LONGEST, "{:?}", started.elapsed());
     }
 
     fn run(root: &Path, arguments: &[&str]) {
