@@ -68,12 +68,10 @@ impl Painted {
     /// The text with codes of colors, if a terminal takes some; each piece as `shown` makes it, which is to take out the
     /// codes that it has itself.
     pub fn told(&self, in_colors: bool, shown: impl Fn(&str) -> String) -> String {
-        let piece = |(ink, text): &(Ink, String)| match (in_colors, ink) {
-            (true, Ink::Path | Ink::Number | Ink::Name | Ink::Found | Ink::Faint) => {
-                let style = ink.style();
-                format!("{style}{}{style:#}", shown(text))
-            }
-            _ => shown(text),
+        let piece = |(ink, text): &(Ink, String)| {
+            // A style that is plain has no codes.
+            let style = if in_colors { ink.style() } else { Style::new() };
+            format!("{style}{}{style:#}", shown(text))
         };
         self.pieces.iter().map(piece).collect()
     }

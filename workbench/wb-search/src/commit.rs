@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::plain::{MOST_OF_RULES, git_folder, plain_text};
+use crate::files::plain::{MOST_OF_RULES, common_folder, git_folder, plain_text};
 
 /// Bytes of a file of branches: some hundred thousand.
 const MOST_OF_REFS: u64 = 64 << 20;
@@ -22,8 +22,7 @@ impl GitFolders {
     pub fn around(folder: &Path) -> Option<Self> {
         let root = folder.ancestors().find(|above| above.join(".git").exists())?.to_owned();
         let own = git_folder(&root)?;
-        let common = read(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common));
-        Some(Self { root, own, common })
+        Some(Self { root, common: common_folder(&own), own })
     }
 }
 
@@ -48,6 +47,7 @@ fn read(file: &Path) -> Option<String> {
     plain_text(file, MOST_OF_RULES).map(|text| text.trim().to_owned())
 }
 
+/// True for the name of a commit in full.
 pub(crate) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -52,13 +52,16 @@ pub(crate) fn git_folder(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(text.trim().strip_prefix("gitdir: ")?))
 }
 
+/// The folder of what all worktrees share, by a repository's folder of git's files.
+pub(crate) fn common_folder(git: &Path) -> PathBuf {
+    plain_text(&git.join("commondir"), MOST_OF_RULES).map_or_else(|| git.to_owned(), |path| git.join(path.trim()))
+}
+
 /// The first of the files by which a walk leaves others aside in a folder that is no plain file, or a very large one.
 pub(crate) fn trap(folder: &Path) -> Option<PathBuf> {
     let mut read = [".ignore", ".gitignore", ".git"].map(|name| folder.join(name)).to_vec();
     if let Some(git) = git_folder(folder) {
-        let common = git.join("commondir");
-        let shared = plain_text(&common, MOST_OF_RULES).map(|path| git.join(path.trim()));
-        read.extend([common, shared.unwrap_or(git).join("info/exclude")]);
+        read.extend([git.join("commondir"), common_folder(&git).join("info/exclude")]);
     }
     read.into_iter().find(|path| {
         // A folder is not read, and what is not there neither.

@@ -52,7 +52,8 @@ impl Changes {
 pub fn build(mut found: FolderFiles, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<(CodeIndex, FolderFiles)> {
     let all: Vec<&ProjectFile> = found.files.iter().collect();
     let (gathered, skipped) = read(&found, &all, progress)?;
-    let gathered = gathered.aged(&ages(&found));
+    let ages = ages(&found);
+    let gathered = gathered.aged(|path| ages.get(path).copied());
     let index = CodeIndex::of_sections(gathered.encode(&found)?, &found.root)?;
     skipped.into_iter().for_each(|reason| found.skip(reason));
     Ok((index, found))
@@ -71,14 +72,16 @@ impl CodeIndex {
         let (gathered, _) = read(found, &anew, progress)?;
         let is_left = |path: &str| !changed.contains(path) && !gone.contains(path);
         let kept = Gathered::from_index(&self, |file| is_left(&file.path))?;
-        let is_known = |path: &&str| self.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok();
-        // Where no file has one, git may not have been there, or not have had the time.
-        let is_known_of_all = self.files.iter().any(|file| file.age.is_some()) && changed.iter().all(is_known);
-        let ages = match self.commit == found.commit && is_known_of_all {
-            true => self.files.iter().filter_map(|file| Some((file.path.clone(), file.age?))).collect(),
-            false => ages(found),
+        let all = kept.with(gathered)?;
+        // Where no file has an age, git may not have been there, or not have had the time.
+        let has_ages = self.commit == found.commit && self.files.iter().any(|file| file.age.is_some());
+        let aged = if has_ages && changed.iter().all(|path| self.file_at(path).is_some()) {
+            all.aged(|path| self.files[self.file_at(path)?].age)
+        } else {
+            let ages = ages(found);
+            all.aged(|path| ages.get(path).copied())
         };
-        Self::of_sections(kept.with(gathered)?.aged(&ages).encode(found)?, &self.root)
+        Self::of_sections(aged.encode(found)?, &self.root)
     }
 
     /// True where the text of one of the files is the one that was indexed.

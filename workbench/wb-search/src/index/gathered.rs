@@ -183,8 +183,8 @@ impl Gathered {
     }
 
     /// Files with their ages, by their paths.
-    pub fn aged(mut self, ages: &HashMap<String, u32>) -> Self {
-        self.files.iter_mut().for_each(|file| file.age = ages.get(&file.path).copied());
+    pub fn aged(mut self, age: impl Fn(&str) -> Option<u32>) -> Self {
+        self.files.iter_mut().for_each(|file| file.age = age(&file.path));
         self
     }
 

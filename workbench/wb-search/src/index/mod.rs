@@ -146,6 +146,11 @@ impl CodeIndex {
         &self.files
     }
 
+    /// Position of the file at a path.
+    pub(crate) fn file_at(&self, path: &str) -> Option<usize> {
+        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()
+    }
+
     /// Number of files that can be found: those with a text.
     pub fn n_readable(&self) -> usize {
         self.files.iter().filter(|file| !file.language.is_empty()).count()

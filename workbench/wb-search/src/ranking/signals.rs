@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use wb_retrieval::code_tokens::CodeTokenizer;
+use wb_retrieval::{code_tokens::CodeTokenizer, top_k::top_k};
 
 use super::{SearchQuestion, weights::SignalWeights, word_scores::WordScores};
 use crate::{
@@ -144,20 +144,21 @@ pub(super) fn candidates(
         Signals { words: scores[unit] / best, meaning: meaning[unit], ..of_file }
     };
     // Words and meaning are all that the units of a file differ by, so that the rest is reckoned once a file.
-    let of_units = |mut kept: Best, (file, signals): (&IndexedFile, &Signals)| {
+    let of_units = |(file, signals): (&IndexedFile, &Signals)| {
         let (factor, of_file) = (signals.factor(weights), signals.of_file(weights));
-        let (from, to) = (file.units[0] as usize, file.units[1] as usize);
-        for ((words, meaning), unit) in scores[from..to].iter().zip(&meaning[from..to]).zip(from..to) {
-            if *words > 0.0 || *meaning >= MEANT {
-                kept.push(factor * (words / best + weights.means * meaning + of_file), unit);
+        let [from, to] = file.units.map(|unit| unit as usize);
+        scores[from..to].iter().zip(&meaning[from..to]).map(move |(words, meaning)| {
+            match *words > 0.0 || *meaning >= MEANT {
+                true => factor * (words / best + weights.means * meaning + of_file),
+                false => f32::NEG_INFINITY,
             }
-        }
-        kept
+        })
     };
     let files_and_signals = files.par_iter().zip(&of_files).with_min_len(TOGETHER);
-    let parts: Vec<Best> = files_and_signals.fold(|| Best::new(most), of_units).collect();
-    let scored = parts.into_iter().fold(Best::new(most), Best::with).only();
-    let mut found: Vec<(usize, Signals)> = scored.into_iter().map(|(_, unit)| (unit, first_look(unit))).collect();
+    // The units of a file stand behind those of the file before it.
+    let first_scores: Vec<f32> = files_and_signals.flat_map_iter(of_units).collect();
+    let may_answer = top_k(&first_scores, most).into_iter().filter(|hit| hit.score > f32::NEG_INFINITY);
+    let mut found: Vec<(usize, Signals)> = may_answer.map(|hit| (hit.document, first_look(hit.document))).collect();
     let mut tokens = tokenizer();
     let mut central: FxHashMap<u32, f32> = FxHashMap::default();
     for (unit, signals) in &mut found {
@@ -174,48 +175,6 @@ pub(super) fn candidates(
         signals.definition = names.own.iter().map(|name| asked.spelled_by(&tokens.words(name))).fold(0.0, f32::max);
     }
     Ok(found)
-}
-
-/// The best units of those that were seen, of equal ones the first.
-struct Best {
-    most: usize,
-    units: Vec<(f32, usize)>,
-    /// The least score that is still among them.
-    least: f32,
-}
-
-impl Best {
-    fn new(most: usize) -> Self {
-        Self { most, units: Vec::new(), least: f32::NEG_INFINITY }
-    }
-
-    fn push(&mut self, score: f32, unit: usize) {
-        if score >= self.least {
-            self.units.push((score, unit));
-            // Not after each: what is too much goes when it is several times as many.
-            if self.units.len() >= self.most.saturating_mul(4) {
-                self.narrow();
-            }
-        }
-    }
-
-    fn narrow(&mut self) {
-        if let Some(last) = self.most.checked_sub(1).filter(|last| *last < self.units.len()) {
-            let better = |one: &(f32, usize), other: &(f32, usize)| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1));
-            self.least = self.units.select_nth_unstable_by(last, better).1.0;
-        }
-        self.units.truncate(self.most);
-    }
-
-    fn with(mut self, other: Self) -> Self {
-        other.units.into_iter().for_each(|(score, unit)| self.push(score, unit));
-        self
-    }
-
-    fn only(mut self) -> Vec<(f32, usize)> {
-        self.narrow();
-        self.units
-    }
 }
 
 /// Share of the units that say a file's own name, both as logarithms: what a project is about is what its files speak of.

@@ -236,13 +236,6 @@ fn of_metric(questions: &[QuestionValues], name: &str) -> impl Iterator<Item = (
     questions.iter().filter_map(move |question| Some((question.at, *question.values.get(name)?)))
 }
 
-impl CodeIndex {
-    /// Position of the file at a path.
-    fn file_at(&self, path: &str) -> Option<usize> {
-        self.files().binary_search_by(|file| file.path.as_str().cmp(path)).ok()
-    }
-}
-
 /// Sizes of what answers show, by the files as they were indexed; a file is read when it is first asked for.
 pub(super) struct ShownSizes<'a> {
     lines: FileLines<'a>,

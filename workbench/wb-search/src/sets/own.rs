@@ -194,8 +194,8 @@ fn by_commit(folder: &Path, sources: &[Source], most: usize) -> Vec<SetQuestion>
         .collect()
 }
 
-/// The functions of a source that a commit changed, where they are today; the file alone, where there is none, or where there are more
-/// than [`FUNCTIONS`].
+/// The functions of a source that a commit changed, where they are today; the file alone, where there is none, or where there
+/// are more than [`FUNCTIONS`].
 fn changed_functions(history: &GitHistory, commit: &str, source: &Source) -> Vec<Target> {
     let names = names_at(history, commit, source).unwrap_or_default();
     let now = items(&source.text, source.language).unwrap_or_default();

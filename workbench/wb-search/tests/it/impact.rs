@@ -7,7 +7,7 @@ use wb_search::{
     structure::{ProjectGraph, QuestionAim, Relation, SymbolQuestion, SymbolUser, diff_since, diffed_files},
 };
 
-use super::{structure::Kept, write};
+use super::{git, structure::Kept, write};
 
 const QUEUE: &str = "\
 class Queue:
@@ -76,18 +76,12 @@ fn impact(graph: &ProjectGraph, diff: &str) -> (Vec<String>, Vec<String>) {
     (changed.chain(gone).chain(elsewhere).collect(), told(&graph.affected(&change, 3).unwrap()))
 }
 
-fn git(kept: &Kept, arguments: &[&str]) {
-    let who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
-    let done = std::process::Command::new("git").args(who).args(arguments).current_dir(kept.root()).status().unwrap();
-    assert!(done.success(), "{arguments:?}");
-}
-
 #[test]
 fn those_whom_a_change_affects_are_told_tests_first() {
     let kept = kept();
-    git(&kept, &["init", "-q"]);
-    git(&kept, &["add", "-A"]);
-    git(&kept, &["commit", "-q", "-m", "one"]);
+    git(kept.root(), &["init", "-q"]);
+    git(kept.root(), &["add", "-A"]);
+    git(kept.root(), &["commit", "-q", "-m", "one"]);
     write(kept.root(), "lib/queue.py", &QUEUE.replace("bool(job)", "job"));
     write(kept.root(), "README.md", "# Queues of jobs\n");
     let graph = kept.graph();

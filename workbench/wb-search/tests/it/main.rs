@@ -15,7 +15,7 @@ mod sets;
 mod structure;
 mod vectors;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use wb_search::{AnswerRequest, CodeIndex, FolderFiles, PartedQuestion, SearchQuestion, build};
 
@@ -30,6 +30,13 @@ fn write(root: &Path, path: &str, text: &str) {
     let file = root.join(path);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, text).unwrap();
+}
+
+/// A command of git in a folder.
+fn git(root: &Path, arguments: &[&str]) {
+    let who = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"];
+    let done = Command::new("git").args(who).args(arguments).current_dir(root).status().unwrap();
+    assert!(done.success(), "{arguments:?}");
 }
 
 fn indexed(root: &Path) -> CodeIndex {

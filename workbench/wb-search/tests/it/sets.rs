@@ -7,7 +7,7 @@ use wb_search::{
     sets::{LoadedSet, Measured, SearchSet, Target, measure, own_questions, tune, worth},
 };
 
-use crate::{PARSER, project, write};
+use crate::{PARSER, git, project, write};
 
 fn indexes(set: &LoadedSet) -> Vec<CodeIndex> {
     let indexed = set.repositories.iter().map(|one| build(FolderFiles::of(&one.root).unwrap(), &mut |_| {}).unwrap().0);
@@ -91,11 +91,7 @@ fn own_questions_have_their_answers_without_the_documentation() {
         ("app/store.py", python),
         ("tests/test_a.py", "def test_a():\n    pass\n"),
     ]);
-    let git = |arguments: &[&str]| {
-        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
-        let done = std::process::Command::new("git").args(who).args(arguments).current_dir(folder.path()).status();
-        assert!(done.unwrap().success());
-    };
+    let git = |arguments: &[&str]| git(folder.path(), arguments);
     git(&["init", "-q"]);
     git(&["add", "."]);
     git(&["commit", "-q", "-m", "Parser and store of the first day"]);
@@ -143,11 +139,7 @@ fn sorted(targets: &[Target]) -> Vec<Target> {
 fn commits_ask_for_the_functions_that_they_changed_where_those_are_today() {
     let first = "class A:\n    def run(self):\n        return 1\n\n\nclass B:\n    def run(self):\n        return 1\n\n\ndef gone():\n    pass\n";
     let folder = project(&[("app/jobs.py", first), ("other.py", "x = 1\n")]);
-    let git = |arguments: &[&str]| {
-        let who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
-        let done = std::process::Command::new("git").args(who).args(arguments).current_dir(folder.path()).status();
-        assert!(done.unwrap().success());
-    };
+    let git = |arguments: &[&str]| git(folder.path(), arguments);
     let commit = |text: &str, message: &str| {
         std::fs::write(folder.path().join("app/jobs.py"), text).unwrap();
         git(&["add", "."]);
