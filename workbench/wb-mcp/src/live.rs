@@ -10,6 +10,7 @@ use std::{
 use wb_core::{Encoder, Error, Progress, Result};
 use wb_search::{
     Changes, CodeIndex, IndexPlace, RankingWeights, UnitVectors, VectorEncoder, head_commit, structure::ProjectGraph,
+    vector_store,
 };
 
 use crate::runtime::STACK;
@@ -62,8 +63,6 @@ struct Kept {
 pub(crate) struct KeptIndex {
     /// The index; with vectors, where its encoder is open.
     pub index: CodeIndex,
-    /// True once its structures are kept beside it.
-    has_structures: bool,
     /// Remarks on every answer.
     notes: Vec<String>,
     /// The graph, with the changes of files that it has seen.
@@ -163,33 +162,33 @@ impl LiveProject {
         kept.failed.is_none()
     }
 
-    /// Brings the index, its structures and its vectors up to date; each is answered from as soon as it is there.
+    /// Brings the index, its structures and its vectors up to date; where there was none, its words are answered from as soon as
+    /// they are there.
     fn bring_up(&self) -> Result<()> {
         let mut told = |progress: Progress| locked(&self.kept).progress = Some(progress);
         let is_first = locked(&self.kept).index.is_none();
         if is_first && let Some(mut index) = self.place.read()? {
             let (_, notes) = self.with_vectors(&mut index)?;
-            self.keep(index, self.place.structures_file().is_file(), notes);
+            self.keep(index, notes);
         }
-        let (mut index, _) = self.place.bring_up(false, &mut told)?;
-        let (missing, notes) = self.with_vectors(&mut index)?;
-        if !locked(&self.kept).index.as_ref().is_some_and(|kept| kept.has_structures) {
-            self.keep(index.clone(), false, notes.clone());
+        let (mut update, _) = self.place.update(false, &mut told)?;
+        let (missing, notes) = self.with_vectors(update.index_mut())?;
+        if !locked(&self.kept).index.as_ref().is_some_and(|kept| kept.index.has_structures()) {
+            self.keep(update.index().clone(), notes.clone());
         }
-        self.place.bring_up_structures(&index, &mut told)?;
+        update.structures(&mut told)?;
         let encoder = locked(&self.encoder).clone();
         if let Some((made_by, encoder)) = encoder.filter(|_| missing > 0) {
-            self.keep(index.clone(), true, notes.clone());
-            self.place.embed(&mut index, made_by, encoder.as_ref(), &mut told)?;
+            update.embed(&vector_store(made_by)?, encoder.as_ref(), &mut told)?;
         }
-        self.keep(index, true, notes);
+        self.keep(update.keep()?, notes);
         Ok(())
     }
 
     /// Gives an index its vectors, where it has some and their encoder can be asked: the number of units without, and
     /// remarks.
     fn with_vectors(&self, index: &mut CodeIndex) -> Result<(usize, Vec<String>)> {
-        let Some(vectors) = self.place.read_vectors()? else { return Ok((0, Vec::new())) };
+        let Some(vectors) = index.kept_vectors()? else { return Ok((0, Vec::new())) };
         let words_alone = |why: String| Ok((0, vec![format!("found by words alone: {why}")]));
         match self.open_encoder(&vectors) {
             Err(error) => words_alone(error.in_one_line()),
@@ -213,10 +212,10 @@ impl LiveProject {
         Ok(made_by)
     }
 
-    fn keep(&self, index: CodeIndex, has_structures: bool, notes: Vec<String>) {
+    fn keep(&self, index: CodeIndex, notes: Vec<String>) {
         let graph = Mutex::default();
         let mut kept = locked(&self.kept);
-        kept.index = Some(Arc::new(KeptIndex { index, has_structures, notes, graph }));
+        kept.index = Some(Arc::new(KeptIndex { index, notes, graph }));
         kept.news += 1;
         self.told.notify_all();
     }
@@ -234,7 +233,7 @@ impl LiveProject {
         if let Some((_, known)) = graph.as_ref().filter(|(changes, _)| *changes == now.changes && changes.is_empty()) {
             return Ok(Arc::clone(known));
         }
-        let opened = Arc::new(ProjectGraph::open(&self.place, now.index().without_vectors())?);
+        let opened = Arc::new(ProjectGraph::open(now.index().without_vectors())?);
         *graph = Some((now.changes.clone(), Arc::clone(&opened)));
         Ok(opened)
     }
@@ -242,7 +241,7 @@ impl LiveProject {
 
 impl KeptIndex {
     fn has(&self, wants: Wanted) -> bool {
-        self.has_structures || wants == Wanted::Words
+        self.index.has_structures() || wants == Wanted::Words
     }
 }
 

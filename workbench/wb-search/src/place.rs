@@ -1,23 +1,19 @@
-//! The files in which the index of a project is kept, and the ways to bring it up to date.
+//! The file by which the index of a project is kept, and the ways to bring it up to date.
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use wb_core::{Encoder, Progress, atomic, fingerprint::Fingerprint, paths::caches};
+use wb_core::{Progress, fingerprint::Fingerprint, paths::caches};
 
 use crate::{
-    AnnotationFile, CodeIndex, Error, FileContext, FolderFiles, ProjectAnnotations, Result, UnitVectors, VectorEncoder,
-    VectorStore, build,
-    files::slashed,
-    index::Changes,
-    structure::{ScipCoverage, ScipStore, StructureStore},
-    vectors::embed,
+    AnnotationFile, CodeIndex, Error, FileContext, FolderFiles, IndexUpdate, ProjectAnnotations, Result, VectorEncoder,
+    VectorStore, build, files::slashed, index::Changes, parts::IndexParts,
 };
 
-/// A project's folder and the file of its index.
+/// A project's folder and the file of its index, beside which the index's parts are: units, vectors, structures. The file says
+/// which of them belong together, and is replaced last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexPlace {
     /// The folder, in full.
@@ -85,10 +81,13 @@ impl IndexPlace {
         slashed(path).ok_or_else(|| Error::failed(format!("{} is not UTF-8, as paths of an index are", path.display())))
     }
 
-    /// The index as it is kept; `None` where there is none yet, or one of another version.
+    /// The index as it is kept; `None` where there is none yet, or one of another version. What it has beside its units is of
+    /// the same moment, whatever is put in its place meanwhile.
     pub fn read(&self) -> Result<Option<CodeIndex>> {
-        let is_there = self.file.is_file() && !CodeIndex::is_of_another_version(&self.file);
-        is_there.then(|| CodeIndex::read(&self.file, &self.root)).transpose()
+        match IndexParts::open(&self.file)? {
+            Some(parts) => CodeIndex::of_parts(&parts, &self.root),
+            None => Ok(None),
+        }
     }
 
     /// The index as it is kept; made, where there is none.
@@ -99,15 +98,34 @@ impl IndexPlace {
         }
     }
 
-    /// Brings the index up to date and keeps it: from the one before, or `anew`; with the further folders, or those that it
-    /// has. Gives the files too, with what was left aside.
+    /// Brings the units of the index up to date and keeps it, see [`IndexPlace::update`].
     pub fn bring_up(
         &self,
         anew: bool,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(CodeIndex, FolderFiles)> {
-        // A damaged one has nothing to keep to.
-        let before = if anew { self.read().unwrap_or_default() } else { self.read()? };
+        let (update, found) = self.update(anew, progress)?;
+        Ok((update.keep()?, found))
+    }
+
+    /// Brings the units of the index up to date, from those before or `anew`; with the further folders, or those that it has.
+    /// Gives the files too, with what was left aside.
+    pub fn update(
+        &self,
+        anew: bool,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<(IndexUpdate<'_>, FolderFiles)> {
+        self.is_free()?;
+        // What is damaged has nothing to keep to.
+        let parts = match IndexParts::open(&self.file) {
+            Err(error) if !anew => return Err(error),
+            Ok(Some(parts)) => parts,
+            _ => IndexParts::salvaged(&self.file),
+        };
+        let before = match CodeIndex::of_parts(&parts, &self.root) {
+            Err(error) if !anew => return Err(error),
+            before => before.unwrap_or_default(),
+        };
         let further = self.further.as_deref().or(before.as_ref().map(CodeIndex::further)).unwrap_or_default();
         let mut found = FolderFiles::of_several(&self.root, further)?;
         let annotated = match &self.annotations {
@@ -122,8 +140,8 @@ impl IndexPlace {
                 && before.further() == found.further
                 && Changes::between(before, found).is_empty()
         };
-        let (index, found) = match before {
-            Some(before) if is_current(&before, &found) => return Ok((before, found)),
+        let (mut index, found) = match before {
+            Some(before) if is_current(&before, &found) => return Ok((self.update_of(before), found)),
             before => {
                 found.annotations = annotated.map(ProjectAnnotations::load).transpose()?.map(Arc::new);
                 match before {
@@ -132,16 +150,21 @@ impl IndexPlace {
                 }
             }
         };
-        self.is_free()?;
-        remove_abandoned_beside(&self.file);
-        index.write(&self.file)?;
-        Ok((index, found))
+        index.set_parts(parts);
+        let mut update = self.update_of(index);
+        update.units_are_new();
+        Ok((update, found))
     }
 
-    /// An error where the file is there and no index, damaged or not: it is somebody's. In the cache folder nothing is.
+    /// An update of an index that is open, and up to date itself.
+    pub fn update_of(&self, index: CodeIndex) -> IndexUpdate<'_> {
+        IndexUpdate::of(self, index)
+    }
+
+    /// An error where the file is there and is no index, damaged or not: it is somebody's. In the cache folder nothing is.
     fn is_free(&self) -> Result<()> {
         let is_taken = match self.file.symlink_metadata() {
-            Ok(metadata) => !metadata.is_file() || metadata.len() > 0 && !CodeIndex::is_one(&self.file),
+            Ok(metadata) => !metadata.is_file() || metadata.len() > 0 && !IndexParts::are_named_by(&self.file),
             Err(_) => false,
         };
         if is_taken && !self.file.starts_with(caches()?.join("wb/indexes")) {
@@ -150,81 +173,6 @@ impl IndexPlace {
         }
         Ok(())
     }
-
-    /// The file of the index's vectors.
-    pub fn vectors_file(&self) -> PathBuf {
-        self.beside(".vectors")
-    }
-
-    /// The file of the structures of the index's files.
-    pub fn structures_file(&self) -> PathBuf {
-        self.beside(".structures")
-    }
-
-    /// The file of what an indexer says of the index's files.
-    pub fn scip_file(&self) -> PathBuf {
-        self.beside(".scip")
-    }
-
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut name = self.file.clone().into_os_string();
-        name.push(ending);
-        name.into()
-    }
-
-    /// Brings the structures of the index's files up to date, and what an indexer says of them; the number of files that were
-    /// read for it.
-    pub fn bring_up_structures(&self, index: &CodeIndex, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
-        ScipStore::bring_up(&self.scip_file(), index, self.scip.as_deref())?;
-        StructureStore::bring_up(&self.structures_file(), index, progress)
-    }
-
-    /// The files of the index that an indexer has read, where there is an `index.scip`.
-    pub fn scip_coverage(&self, index: &CodeIndex) -> Result<Option<ScipCoverage>> {
-        let keys = index.files().iter().map(|file| (file.path.as_str(), file.hash)).collect::<HashMap<_, _>>();
-        let kept = ScipStore::open(&self.scip_file())?;
-        Ok(kept.map(|kept| kept.exact(|path, key| keys.get(path) == Some(&key)).1))
-    }
-
-    /// The index's vectors as they are kept; `None` where there are none.
-    pub fn read_vectors(&self) -> Result<Option<UnitVectors>> {
-        let file = self.vectors_file();
-        let is_there = file.is_file() && !UnitVectors::is_of_another_version(&file);
-        is_there.then(|| UnitVectors::read(&file)).transpose()
-    }
-
-    /// Gives an index its vectors and keeps them; those that are known are not made again, `anew` or not: an encoder says the
-    /// same of the same text. The number of texts that were embedded.
-    pub fn embed(
-        &self,
-        index: &mut CodeIndex,
-        encoder: VectorEncoder,
-        by: &dyn Encoder,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<usize> {
-        let known = self.read_vectors().ok().flatten();
-        let (vectors, embedded) = embed(index, known.as_ref(), &vector_store(encoder)?, by, progress)?;
-        if known.as_ref() != Some(&vectors) {
-            remove_abandoned_beside(&self.file);
-            vectors.write(&self.vectors_file())?;
-        }
-        index.set_vectors(vectors);
-        Ok(embedded)
-    }
-
-    /// Forgets the vectors of the index; those of the store stay.
-    pub fn forget_vectors(&self) -> Result<()> {
-        let file = self.vectors_file();
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &file)(error)),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Takes out what runs that were ended left half-written beside a file.
-fn remove_abandoned_beside(file: &Path) {
-    atomic::remove_abandoned(file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")));
 }
 
 /// A file that is not among the files of a project: elsewhere, or hidden.

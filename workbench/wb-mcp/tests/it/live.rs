@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 use wb_core::{Embeddings, Encoder, Progress, Side, encoder::EncodeError, fingerprint::Fingerprint};
 use wb_mcp::{EncoderOpener, Error, LiveProject};
-use wb_search::{VectorEncoder, VectorStore, vectors::embed};
+use wb_search::{VectorEncoder, VectorStore};
 
 use crate::{Made, StreamClient, VERSIONS, places};
 
@@ -77,10 +77,10 @@ fn the_encoder_of_the_index_is_opened_once_and_asked_each_time() {
     let encoder = Arc::new(Animals(AtomicUsize::new(0)));
     let made_by = VectorEncoder::of("animals", String::new(), encoder.as_ref());
     let place = made.place();
-    let (index, _) = place.bring_up(false, &mut |_| {}).unwrap();
+    let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
     let store = VectorStore::below(made.caches.path(), made_by.clone());
-    let (vectors, _) = embed(&index, None, &store, encoder.as_ref(), &mut |_| {}).unwrap();
-    vectors.write(&place.vectors_file()).unwrap();
+    update.embed(&store, encoder.as_ref(), &mut |_| {}).unwrap();
+    update.keep().unwrap();
 
     let opened = Arc::new(AtomicUsize::new(0));
     let counts = (Arc::clone(&opened), Arc::clone(&encoder), made_by.clone());

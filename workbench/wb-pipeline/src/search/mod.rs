@@ -13,7 +13,7 @@ use wb_core::{
 };
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
-    AnswerRequest, CodeIndex, IndexPlace, RankingWeights, SearchAnswer, VectorEncoder, answer::UNSURE,
+    AnswerRequest, CodeIndex, IndexPlace, IndexUpdate, RankingWeights, SearchAnswer, VectorEncoder, answer::UNSURE,
     structure::ScipCoverage, vector_store,
 };
 
@@ -48,18 +48,20 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         open(reference, *device)?;
     }
     let started = Instant::now();
-    let (mut index, found) = place.bring_up(anew, progress)?;
-    place.bring_up_structures(&index, progress)?;
-    if matches!(encoder, IndexEncoder::Without) {
-        place.forget_vectors()?;
-    }
+    let (mut update, found) = place.update(anew, progress)?;
+    update.structures(progress)?;
     let embedded = match encoder {
         IndexEncoder::Named(reference, device) => {
             let (made_by, encoder) = open(reference, *device)?;
-            Some(place.embed(&mut index, made_by, &encoder, progress)?)
+            Some(update.embed(&vector_store(made_by)?, &encoder, progress)?)
         }
-        _ => bring_up_vectors(place, &mut index, progress)?,
+        IndexEncoder::Kept => bring_up_vectors(&mut update, progress)?,
+        IndexEncoder::Without => {
+            update.forget_vectors();
+            None
+        }
     };
+    let index = update.keep()?;
     output::line(format!("{} in {:.1} s", holds(&index), started.elapsed().as_secs_f64()));
     for (reason, files) in &found.skipped {
         output::note(format!("left aside, {reason}: {files}"));
@@ -73,7 +75,7 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         let how = "`wb train configs/code-bag.yaml` makes an encoder in a minute, `wb index --encoder latest` takes it";
         output::note(format!("found by words alone; to be found by meaning, too: {how}"));
     }
-    if let Some(ScipCoverage { documents, current }) = place.scip_coverage(&index)? {
+    if let Some(ScipCoverage { documents, current }) = ScipCoverage::of(&index)? {
         let others = if current < documents { "; in the others names are found by rules: make it again" } else { "" };
         output::note(format!("index.scip says what names mean in {current} of its {documents} files{others}"));
     }
@@ -89,10 +91,10 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
 }
 
 /// Embeds what is new since the vectors of an index were made, by the encoder that made them; all, where it has changed.
-fn bring_up_vectors(place: &IndexPlace, index: &mut CodeIndex, progress: Told<'_>) -> Result<Option<usize>> {
-    let Some(kept) = place.read_vectors()? else { return Ok(None) };
+fn bring_up_vectors(update: &mut IndexUpdate<'_>, progress: Told<'_>) -> Result<Option<usize>> {
+    let Some(kept) = update.index().kept_vectors()? else { return Ok(None) };
     let (made_by, encoder) = reopen(kept.encoder())?;
-    Ok(Some(place.embed(index, made_by, &encoder, progress)?))
+    Ok(Some(update.embed(&vector_store(made_by)?, &encoder, progress)?))
 }
 
 /// Opens an encoder for vectors of units.
@@ -158,7 +160,7 @@ pub fn status(place: &IndexPlace) -> Result<bool> {
         output::line(format!("{}: not indexed; `wb index` does it", place.root.display()));
         return Ok(false);
     };
-    let missing = place.read_vectors()?.map(|vectors| index.set_vectors(vectors));
+    let missing = index.kept_vectors()?.map(|vectors| index.set_vectors(vectors));
     let stale = index.stale()?;
     output::line(format!("{}, {} changed and {} gone since", holds(&index), stale.changed.len(), stale.gone.len()));
     if let (Some(missing), Some(vectors)) = (missing, index.vectors()) {
@@ -170,9 +172,10 @@ pub fn status(place: &IndexPlace) -> Result<bool> {
 /// Reads all of an index and its vectors, as an answer would; an error names what is damaged.
 pub fn verify(place: &IndexPlace) -> Result<bool> {
     let Some(mut index) = place.read()? else { return status(place) };
-    let (words, trigrams) = index.verify()?;
-    output::line(format!("{}; whole: {words} words, {trigrams} trigrams", holds(&index)));
-    if let Some(vectors) = place.read_vectors()? {
+    let [words, trigrams, structures] = index.verify()?;
+    let what = format!("{words} words, {trigrams} trigrams, {structures} structures");
+    output::line(format!("{}; whole: {what}", holds(&index)));
+    if let Some(vectors) = index.kept_vectors()? {
         let (n, by) = (vectors.n_vectors(), vectors.encoder().opens.clone());
         let missing = index.set_vectors(vectors);
         output::line(format!("{n} vectors by {by}; whole, {missing} units have none"));
@@ -182,7 +185,7 @@ pub fn verify(place: &IndexPlace) -> Result<bool> {
 
 /// Puts the files together in which the vectors of an index's encoder are kept for all projects.
 pub fn compact(place: &IndexPlace) -> Result<bool> {
-    let Some(vectors) = place.read_vectors()? else {
+    let Some(vectors) = place.read()?.map(|index| index.kept_vectors()).transpose()?.flatten() else {
         output::line(format!("{}: no vectors, nothing to put together", place.root.display()));
         return Ok(true);
     };
@@ -234,11 +237,20 @@ impl ProjectSearch {
         if matches!(self.form, SearchForm::Text | SearchForm::Explained) {
             self.weights.excerpt = self.weights.excerpt.map(|most| most.min(FOR_PEOPLE));
         }
-        let mut index = if self.fresh { place.bring_up(false, progress)?.0 } else { place.open(progress)? };
-        let asks_words = self.request.parted.has_words();
-        if !self.words && asks_words {
-            self.ask_by_meaning(place, &mut index, progress)?;
-        }
+        let by_meaning = !self.words && self.request.parted.has_words();
+        let index = if self.fresh {
+            let (mut update, _) = place.update(false, progress)?;
+            if by_meaning && let Some(encoder) = self.ask_by_meaning(update.index_mut())? {
+                update.embed(&vector_store(encoder.0)?, &encoder.1, progress)?;
+            }
+            update.keep()?
+        } else {
+            let mut index = place.open(progress)?;
+            if by_meaning {
+                self.ask_by_meaning(&mut index)?;
+            }
+            index
+        };
         let answer = self.answer(place, index, progress)?;
         match self.form {
             SearchForm::Json => output::line(harmless_json(serde_json::to_string_pretty(&answer)?)),
@@ -264,9 +276,9 @@ impl ProjectSearch {
         Ok(SearchAnswer::of(graph.index(), &self.request, &self.weights)?)
     }
 
-    /// Gives index and question their vectors, where the index has some.
-    fn ask_by_meaning(&mut self, place: &IndexPlace, index: &mut CodeIndex, progress: Told<'_>) -> Result<()> {
-        let Some(kept) = place.read_vectors()? else { return Ok(()) };
+    /// Gives index and question their vectors, where the index has some; the encoder, where units have none yet.
+    fn ask_by_meaning(&mut self, index: &mut CodeIndex) -> Result<Option<(VectorEncoder, BiEncoder)>> {
+        let Some(kept) = index.kept_vectors()? else { return Ok(None) };
         let before = kept.encoder().clone();
         let missing = index.set_vectors(kept);
         let (made_by, encoder) = reopen(&before)?;
@@ -275,12 +287,10 @@ impl ProjectSearch {
                 "{} has changed since it made this index's vectors; `wb index` asks it again",
                 made_by.opens
             ));
-            return Ok(());
+            return Ok(None);
         }
-        if missing > 0 && self.fresh {
-            place.embed(index, made_by, &encoder, progress)?;
-        }
-        Ok(self.request.parted.embed(&encoder)?)
+        self.request.parted.embed(&encoder)?;
+        Ok((missing > 0).then_some((made_by, encoder)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Instant};
 
 use anyhow::Result;
 use wb_encoder::BiEncoder;
-use wb_search::{Changes, CodeIndex, FolderWatch, IndexPlace, VectorEncoder};
+use wb_search::{Changes, CodeIndex, FolderWatch, IndexPlace, VectorEncoder, vector_store};
 
 use super::{Told, reopen};
 use crate::output;
@@ -24,7 +24,7 @@ impl<'a> IndexWatch<'a> {
         let (index, _) = place.bring_up(false, progress)?;
         let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
         let folders = FolderWatch::of(folders)?;
-        let encoder = place.read_vectors()?.map(|kept| reopen(kept.encoder())).transpose()?;
+        let encoder = index.kept_vectors()?.map(|kept| reopen(kept.encoder())).transpose()?;
         let mut watch = Self { place, index, encoder, folders };
         watch.bring_up(progress)?;
         output::note(format!("watching {}; Ctrl-C ends it", place.root.display()));
@@ -44,12 +44,16 @@ impl<'a> IndexWatch<'a> {
         if changed.is_empty() && gone.is_empty() {
             return Ok(());
         }
-        (self.index, _) = self.place.bring_up(false, progress)?;
+        let (mut update, _) = self.place.update(false, progress)?;
+        if update.index().has_structures() {
+            update.structures(progress)?;
+        }
         let mut told = format!("{} changed, {} gone", changed.len(), gone.len());
         if let Some((made_by, encoder)) = &self.encoder {
-            let embedded = self.place.embed(&mut self.index, made_by.clone(), encoder, progress)?;
+            let embedded = update.embed(&vector_store(made_by.clone())?, encoder, progress)?;
             told += &format!(", {embedded} texts embedded");
         }
+        self.index = update.keep()?;
         output::line(format!("{told} in {:.2} s", started.elapsed().as_secs_f64()));
         Ok(())
     }

@@ -69,10 +69,12 @@ pub(crate) fn open_with(
     index: CodeIndex,
     progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<ProjectGraph> {
-    if !place.structures_file().is_file() {
-        place.bring_up_structures(&index, progress)?;
+    if index.has_structures() {
+        return Ok(ProjectGraph::open(index)?);
     }
-    Ok(ProjectGraph::open(place, index)?)
+    let mut update = place.update_of(index);
+    update.structures(progress)?;
+    Ok(ProjectGraph::open(update.keep()?)?)
 }
 
 /// Asks for a relation of a symbol and tells the answer; true where there is one.

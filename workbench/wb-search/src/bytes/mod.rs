@@ -1,8 +1,10 @@
 //! Numbers and texts as bytes of an index, and their reading, which trusts nothing.
 
+mod open_file;
 mod sealed;
 
-pub(crate) use sealed::{Magic, Sealed};
+pub(crate) use open_file::OpenFile;
+pub(crate) use sealed::{Checksum, Magic, Sealed, checksum};
 
 use crate::{Error, Result};
 

@@ -5,10 +5,10 @@
 
 use std::{fs::File, io::Read, ops::Range, path::Path};
 
-use wb_retrieval::{MappedBytes, map_file};
+use wb_retrieval::MappedBytes;
 
-use super::{damaged, unusable};
-use crate::{Error, Result};
+use super::{OpenFile, damaged, unusable};
+use crate::Result;
 
 const CHECKSUM: usize = blake3::OUT_LEN;
 /// Bytes that are checked at a time.
@@ -16,6 +16,14 @@ const PIECE: usize = 1 << 20;
 
 /// The first bytes of a file: its kind and the version of its form.
 pub(crate) type Magic = [u8; 8];
+
+/// The last bytes of a file, which are a checksum of those before.
+pub(crate) type Checksum = [u8; CHECKSUM];
+
+/// The checksum that bytes end with; none where they are too few.
+pub(crate) fn checksum(bytes: &[u8]) -> Option<Checksum> {
+    bytes.last_chunk().copied()
+}
 
 /// The bytes of such a file, whose checksum holds, and the places of its `N` sections.
 #[derive(Debug, Clone)]
@@ -43,20 +51,15 @@ impl<const N: usize> Sealed<N> {
         Self { bytes: MappedBytes::new(bytes), places }
     }
 
-    /// Maps a file after its bytes were checked. They are read for that in pieces, so that what no question needs takes no
-    /// memory; a file that is put in its place meanwhile was written whole, too.
-    pub fn open(magic: &Magic, path: &Path) -> Result<Self> {
-        let bytes = map_file(path)?;
+    /// A file, after its bytes were checked.
+    pub fn open(magic: &Magic, file: &OpenFile) -> Result<Self> {
+        let bytes = file.bytes().clone();
         let body = Self::body(magic, &bytes)?;
-        let mut file = File::open(path).map_err(Error::io("read", path))?.take(body as u64);
-        let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; PIECE]);
-        loop {
-            match file.read(&mut piece).map_err(Error::io("read", path))? {
-                0 => break,
-                n => hasher.update(&piece[..n]),
-            };
-        }
-        if hasher.finalize().as_bytes() != &bytes[body..] {
+        let mut hasher = blake3::Hasher::new();
+        file.read_first(body as u64, &mut vec![0; PIECE], |piece| _ = hasher.update(piece))?;
+        let holds = |hash: blake3::Hash| hash.as_bytes() == &bytes[body..];
+        // Between mapping and opening another file may have been put in its place: what is mapped decides.
+        if !holds(hasher.finalize()) && !holds(blake3::hash(&bytes[..body])) {
             return Err(unusable("is damaged: its checksum is another"));
         }
         let mut places = [const { 0..0 }; N];
@@ -68,6 +71,14 @@ impl<const N: usize> Sealed<N> {
             from = to;
         }
         if from == body { Ok(Self { bytes, places }) } else { Err(damaged()) }
+    }
+
+    /// A part of an index, after its bytes were checked; `None` where it is not there, or of another version of this program,
+    /// and is to be made anew.
+    pub fn of_part(magic: &Magic, part: Option<&OpenFile>) -> Result<Option<Self>> {
+        let is_of_another =
+            |file: &&OpenFile| file.bytes().starts_with(&magic[..6]) && !file.bytes().starts_with(magic);
+        part.filter(|file| !is_of_another(file)).map(|file| Self::open(magic, file)).transpose()
     }
 
     /// True for a file that another version of this program wrote.
@@ -97,7 +108,8 @@ impl<const N: usize> Sealed<N> {
         bytes.len().checked_sub(CHECKSUM).filter(|body| *body >= Self::HEAD).ok_or_else(damaged)
     }
 
-    pub fn bytes(&self) -> &[u8] {
+    /// All bytes of the file.
+    pub fn bytes(&self) -> &MappedBytes {
         &self.bytes
     }
 

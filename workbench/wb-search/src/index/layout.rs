@@ -2,18 +2,20 @@
 //! the ends of their files (4 bytes each), files of trigrams. Inside of files, units and postings numbers have seven bits a
 //! byte.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use wb_retrieval::MappedBytes;
 
 use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit};
 use crate::{
     Error, Result,
     annotations::{AnnotationFile, ProjectAnnotations},
-    bytes::{Magic, Reader, Sealed, Writer, damaged},
+    bytes::{Magic, OpenFile, Reader, Sealed, Writer, damaged},
     files::{FileRole, FolderFiles},
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbcode\x00\x08";
+const MAGIC: Magic = *b"wbunit\x00\x01";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
@@ -21,22 +23,22 @@ const SECTIONS: usize = 7;
 pub(super) struct Sections(Sealed<SECTIONS>);
 
 impl Sections {
-    /// Maps those of a file.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let sealed = Sealed::open(&MAGIC, path)?;
+    /// Sections of a file.
+    pub(super) fn open(file: &OpenFile) -> Result<Self> {
+        Sealed::open(&MAGIC, file).and_then(Self::of)
+    }
+
+    /// Sections of a part; none where there is none, or one of another version, which is made anew.
+    pub(super) fn of_part(part: Option<&OpenFile>) -> Result<Option<Self>> {
+        Sealed::of_part(&MAGIC, part)?.map(Self::of).transpose()
+    }
+
+    fn of(sealed: Sealed<SECTIONS>) -> Result<Self> {
         let whole = [2, 5].iter().all(|section| sealed.section(*section).len().is_multiple_of(8));
         if whole { Ok(Self(sealed)) } else { Err(damaged()) }
     }
 
-    pub(super) fn is_of_another_version(path: &Path) -> bool {
-        Sealed::<SECTIONS>::is_of_another_version(&MAGIC, path)
-    }
-
-    pub(super) fn is_of_any_version(path: &Path) -> bool {
-        Sealed::<SECTIONS>::is_of_any_version(&MAGIC, path)
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &MappedBytes {
         self.0.bytes()
     }
 

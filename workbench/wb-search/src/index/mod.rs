@@ -1,7 +1,7 @@
 //! The index of a project: its files, their units, and for each word the units that have it.
 //!
-//! It is kept as one file, which is written whole or not at all and is checked before anything in it is believed: its
-//! first bytes say what it is, its last are a checksum of all before them.
+//! It is kept as one part of several (see [`crate::IndexPlace`]), a file that is written whole or not at all and is checked
+//! before anything in it is believed: its first bytes say what it is, its last are a checksum of all before them.
 
 mod build;
 mod gathered;
@@ -12,15 +12,18 @@ use std::path::{Path, PathBuf};
 
 pub use build::{Changes, build};
 use wb_core::atomic;
+use wb_retrieval::MappedBytes;
 
 use crate::{
     Result, SearchQuestion,
     annotations::AnnotationFile,
-    bytes::Reader,
+    bytes::{OpenFile, Reader},
     files::{FileRole, FolderFiles, readable, text_below},
     index::layout::{IndexedFiles, Sections},
+    parts::{IndexPart, IndexParts},
     patterns::{FileList, Trigram},
     ranking::Intent,
+    structure::{ScipStore, StructureStore},
     units::CodeUnit,
     vectors::UnitVectors,
     words::tokenizer,
@@ -108,6 +111,8 @@ pub struct CodeIndex {
     lengths: Vec<f32>,
     sections: Sections,
     vectors: Option<UnitVectors>,
+    /// The files that it was read from; none of what was not kept yet.
+    parts: IndexParts,
 }
 
 impl CodeIndex {
@@ -196,7 +201,7 @@ impl CodeIndex {
     /// A copy without vectors.
     #[must_use]
     pub fn without_vectors(&self) -> Self {
-        let Self { root, commit, further, annotations, files, units, lengths, sections, vectors: _ } = self;
+        let Self { root, commit, further, annotations, files, units, lengths, sections, parts, vectors: _ } = self;
         Self {
             root: root.clone(),
             commit: commit.clone(),
@@ -206,6 +211,7 @@ impl CodeIndex {
             units: units.clone(),
             lengths: lengths.clone(),
             sections: sections.clone(),
+            parts: parts.clone(),
             vectors: None,
         }
     }
@@ -217,28 +223,51 @@ impl CodeIndex {
 
     /// Reads an index of a folder that [`CodeIndex::write`] wrote.
     pub fn read(path: &Path, root: &Path) -> Result<Self> {
-        let checked = Sections::open(path).and_then(|sections| Self::of_sections(sections, root));
-        checked.map_err(|error| error.within(format!("cannot use {}", path.display())))
+        let file = OpenFile::open(path)?;
+        let checked = Sections::open(&file).and_then(|sections| Self::of_sections(sections, root));
+        checked.map_err(|error| file.told(error))
     }
 
-    /// True for an index that another version of this program wrote, which is made anew.
-    pub(crate) fn is_of_another_version(path: &Path) -> bool {
-        Sections::is_of_another_version(path)
+    /// The index of a folder that parts are of; none where they have no units, or such of another version, which are made anew.
+    pub(crate) fn of_parts(parts: &IndexParts, root: &Path) -> Result<Option<Self>> {
+        let Some(units) = parts.get(IndexPart::Units) else { return Ok(None) };
+        let read = || Sections::of_part(Some(units))?.map(|sections| Self::of_sections(sections, root)).transpose();
+        let read = read().map_err(|error| units.told(error))?;
+        Ok(read.map(|index| Self { parts: parts.clone(), ..index }))
     }
 
-    /// True for a file that is an index of any version, damaged or not.
-    pub(crate) fn is_one(path: &Path) -> bool {
-        Sections::is_of_any_version(path)
-    }
-
-    /// Writes it, in place of one that is there.
+    /// Writes it by itself, without vectors and structures, in place of a file that is there.
     pub fn write(&self, path: &Path) -> Result<()> {
-        atomic::write(path, self.sections.bytes())
+        atomic::write(path, self.bytes())
+    }
+
+    /// Bytes of it as a file.
+    pub(crate) fn bytes(&self) -> &MappedBytes {
+        self.sections.bytes()
     }
 
     /// Bytes of it as a file.
     pub fn n_bytes(&self) -> usize {
-        self.sections.bytes().len()
+        self.bytes().len()
+    }
+
+    /// The files that it was read from, and those that belong to it.
+    pub(crate) fn parts(&self) -> &IndexParts {
+        &self.parts
+    }
+
+    pub(crate) fn set_parts(&mut self, parts: IndexParts) {
+        self.parts = parts;
+    }
+
+    /// True where the structures of its files are kept with it.
+    pub fn has_structures(&self) -> bool {
+        self.parts.get(IndexPart::Structures).is_some()
+    }
+
+    /// Vectors that are kept with it, which it was not given yet; none where there are none.
+    pub fn kept_vectors(&self) -> Result<Option<UnitVectors>> {
+        UnitVectors::of_part(self.parts.get(IndexPart::Vectors))
     }
 
     fn of_sections(sections: Sections, root: &Path) -> Result<Self> {
@@ -247,7 +276,8 @@ impl CodeIndex {
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
         let mean = words as f32 / units.len().max(1) as f32;
         let lengths = units.iter().map(|unit| unit.words as f32 / mean.max(f32::MIN_POSITIVE)).collect();
-        Ok(Self { root: root.to_owned(), commit, further, annotations, files, units, lengths, sections, vectors: None })
+        let (root, vectors, parts) = (root.to_owned(), None, IndexParts::default());
+        Ok(Self { root, commit, further, annotations, files, units, lengths, sections, vectors, parts })
     }
 
     /// A word's postings; none where it stands nowhere.
@@ -336,11 +366,14 @@ impl CodeIndex {
         })
     }
 
-    /// Reads every word and every trigram with all that they point to; their numbers.
-    pub fn verify(&self) -> Result<(usize, usize)> {
+    /// Reads every word and every trigram with all that they point to, and every structure; their numbers.
+    pub fn verify(&self) -> Result<[usize; 3]> {
         self.all_postings().try_for_each(|found| found.map(drop))?;
         self.all_trigrams().try_for_each(|found| found.map(drop))?;
-        Ok((self.sections.n_words(), self.sections.n_trigrams()))
+        ScipStore::open(self.parts.get(IndexPart::Scip))?;
+        let structures = StructureStore::open(self.parts.get(IndexPart::Structures))?;
+        let structures = structures.map_or(Ok(0), |structures| structures.verify())?;
+        Ok([self.sections.n_words(), self.sections.n_trigrams(), structures])
     }
 
     /// Files that are not as they were when they were indexed, by their size and time.

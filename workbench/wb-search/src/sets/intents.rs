@@ -55,8 +55,9 @@ impl LoadedSet {
         for (at, index) in indexes.iter().enumerate() {
             let folder = TempDir::new().map_err(Error::io("keep structures in", &std::env::temp_dir()))?;
             let place = IndexPlace::of(&self.repositories[at].root, Some(folder.path().join("index")))?;
-            place.bring_up_structures(index, progress)?;
-            let graph = ProjectGraph::open(&place, index.without_vectors())?;
+            let mut update = place.update_of(index.without_vectors());
+            update.structures(progress)?;
+            let graph = ProjectGraph::open(update.keep()?)?;
             for question in self.questions.iter_mut().filter(|question| question.repository == at) {
                 if let Some((_, units)) = graph.units_for(&question.text, weights)? {
                     question.first = units;

@@ -24,8 +24,9 @@ use super::{
     store::StructureStore,
 };
 use crate::{
-    Changes, CodeIndex, Error, FileRole, FolderFiles, IndexPlace, Result,
+    Changes, CodeIndex, Error, FileRole, FolderFiles, Result,
     files::{ProjectFile, language_and_role, text_below},
+    parts::IndexPart,
     patterns::trigrams,
 };
 
@@ -129,7 +130,7 @@ pub struct ProjectGraph {
 
 impl ProjectGraph {
     /// The graph of an index and of the files as they are now.
-    pub fn open(place: &IndexPlace, index: CodeIndex) -> Result<Self> {
+    pub fn open(index: CodeIndex) -> Result<Self> {
         let found = index.walk()?;
         let stale = Changes::between(&index, &found);
         let gone: HashSet<String> = stale.gone.into_iter().collect();
@@ -154,9 +155,9 @@ impl ProjectGraph {
             roles.insert(path.clone(), role);
             files.extend(Language::named(language).map(|language| ([0; 2], language, path.clone())));
         }
-        let store = StructureStore::open(&place.structures_file())?;
+        let store = StructureStore::open(index.parts().get(IndexPart::Structures))?;
         let changed: HashSet<String> = stale.changed.into_iter().collect();
-        let (exact, scip) = match ScipStore::open(&place.scip_file())? {
+        let (exact, scip) = match ScipStore::open(index.parts().get(IndexPart::Scip))? {
             Some(kept) => {
                 let keys: HashMap<&str, [u64; 2]> = files.iter().map(|(key, _, path)| (path.as_str(), *key)).collect();
                 let is_current = |path: &str, key| match changed.contains(path) {

@@ -16,11 +16,11 @@ use wb_code::structure::{
     file::BindingKind,
     scip::{SCIP_FILE, ScipIndex, ScipSymbol, SymbolSpan},
 };
-use wb_core::atomic;
 
 use crate::{
     CodeIndex, Error, Result,
-    bytes::{Magic, Reader, Sealed, Writer, damaged},
+    bytes::{Magic, OpenFile, Reader, Sealed, Writer, damaged},
+    parts::{IndexPart, PartChange},
 };
 
 const MAGIC: Magic = *b"wbscip\x00\x01";
@@ -41,6 +41,15 @@ pub struct ScipCoverage {
     pub documents: usize,
     /// Files whose names are taken from it: those that are as it saw them.
     pub current: usize,
+}
+
+impl ScipCoverage {
+    /// Coverage of an index, where there is an `index.scip`.
+    pub fn of(index: &CodeIndex) -> Result<Option<Self>> {
+        let keys = index.files().iter().map(|file| (file.path.as_str(), file.hash)).collect::<HashMap<_, _>>();
+        let kept = ScipStore::open(index.parts().get(IndexPart::Scip))?;
+        Ok(kept.map(|kept| kept.exact(|path, key| keys.get(path) == Some(&key)).1))
+    }
 }
 
 /// The SCIP that was read, so that it is not read again.
@@ -71,42 +80,38 @@ pub(crate) struct ScipStore {
 }
 
 impl ScipStore {
-    /// The store of a file; none where there is none, or one of another version.
-    pub fn open(path: &Path) -> Result<Option<Self>> {
-        if !path.is_file() || Sealed::<1>::is_of_another_version(&MAGIC, path) {
-            return Ok(None);
-        }
-        let sealed = Sealed::<1>::open(&MAGIC, path);
-        let read = sealed.and_then(|sealed| Self::of_bytes(sealed.section(0)));
-        read.map(Some).map_err(|error| error.within(format!("cannot use {}", path.display())))
+    /// The store of a part; none where there is none, or one of another version.
+    pub fn open(part: Option<&OpenFile>) -> Result<Option<Self>> {
+        let read = Sealed::<1>::of_part(&MAGIC, part);
+        let store = read.and_then(|sealed| sealed.map(|sealed| Self::of_bytes(sealed.section(0))).transpose());
+        store.map_err(|error| part.map_or(damaged(), |part| part.told(error)))
     }
 
-    /// Reads the SCIP that is named, else the one that was read before, else the one at the project's root, and keeps it;
-    /// nothing is done where it is what it was.
-    pub fn bring_up(path: &Path, index: &CodeIndex, named: Option<&Path>) -> Result<()> {
+    /// Reads the SCIP that is named, else the one that was read before, else the one at the project's root; nothing is done
+    /// where it is what it was.
+    pub fn bring_up(part: Option<&OpenFile>, index: &CodeIndex, named: Option<&Path>) -> Result<PartChange> {
         // A damaged one has nothing to keep.
-        let before = Self::open(path).unwrap_or_default();
+        let before = Self::open(part).unwrap_or_default();
         let at_root = index.root().join(SCIP_FILE);
         let from_before = before.as_ref().map(|before| Path::new(&before.source.path).to_owned());
         let from = match (named, from_before.clone()) {
             (Some(named), _) => std::path::absolute(named).map_err(Error::io("find", named))?,
             (None, Some(known)) if known.is_file() => known,
             // What was named once may be gone by now, and was said of these texts.
-            (None, Some(known)) if known != at_root && !at_root.is_file() => return Ok(()),
+            (None, Some(known)) if known != at_root && !at_root.is_file() => {
+                return Ok(PartChange::Kept);
+            }
             (None, _) => at_root,
         };
         if named.is_none() && !from.is_file() {
-            return match path.is_file() {
-                true => std::fs::remove_file(path).map_err(Error::io("remove", path)),
-                false => Ok(()),
-            };
+            return Ok(part.map_or(PartChange::Kept, |_| PartChange::Gone));
         }
         let about = std::fs::metadata(&from).map_err(Error::io("read", &from))?;
         let before = before.filter(|_| from_before.as_ref() == Some(&from));
         let is_whole = |store: &Self| store.documents.iter().all(|document| document.key.is_some());
         let is_same = |source: &ScipSource| (source.length, source.modified) == (about.len(), modified(&about));
         if before.as_ref().is_some_and(|before| is_whole(before) && is_same(&before.source)) {
-            return Ok(());
+            return Ok(PartChange::Kept);
         }
         let bytes = ScipIndex::bytes(&from)?;
         let scip = ScipIndex::of_bytes(&bytes);
@@ -119,10 +124,11 @@ impl ScipStore {
             hash: *blake3::hash(&bytes).as_bytes(),
         };
         let store = Self::of(scip, source, index, before.as_ref());
-        if before.is_none_or(|before| before.source != store.source || before.documents != store.documents) {
-            atomic::write(path, Sealed::of(&MAGIC, &[&store.to_bytes()]).bytes())?;
-        }
-        Ok(())
+        let is_same = |before: &Self| before.source == store.source && before.documents == store.documents;
+        Ok(match before.as_ref().is_some_and(is_same) {
+            true => PartChange::Kept,
+            false => PartChange::Made(Sealed::of(&MAGIC, &[&store.to_bytes()]).bytes().clone()),
+        })
     }
 
     fn of(scip: ScipIndex, source: ScipSource, index: &CodeIndex, before: Option<&Self>) -> Self {

@@ -1,18 +1,19 @@
 //! The structures of a project's files, beside its index: each by the key of its text, so that a file that is touched changes
 //! its own alone.
 
-use std::{collections::HashMap, ops::Range, path::Path};
+use std::{collections::HashMap, ops::Range};
 
 use rayon::prelude::*;
 use wb_code::{
     Language,
-    structure::{StructureHead, lowers_by_rules, structure_of},
+    structure::{FileStructure, StructureHead, lowers_by_rules, structure_of},
 };
-use wb_core::{Progress, atomic};
+use wb_core::Progress;
 
 use crate::{
     CodeIndex, Result,
-    bytes::{Magic, Reader, Sealed, Writer, damaged},
+    bytes::{Magic, OpenFile, Reader, Sealed, Writer, damaged},
+    parts::PartChange,
 };
 
 const MAGIC: Magic = *b"wbstru\x00\x03";
@@ -33,15 +34,10 @@ pub(crate) struct StructureStore {
 }
 
 impl StructureStore {
-    /// The store of a file; none where there is none, or one of another version.
-    pub fn open(path: &Path) -> Result<Option<Self>> {
-        if !path.is_file() || Sealed::<2>::is_of_another_version(&MAGIC, path) {
-            return Ok(None);
-        }
-        Sealed::open(&MAGIC, path)
-            .and_then(Self::of)
-            .map(Some)
-            .map_err(|error| error.within(format!("cannot use {}", path.display())))
+    /// The store of a part; none where there is none, or one of another version.
+    pub fn open(part: Option<&OpenFile>) -> Result<Option<Self>> {
+        let store = Sealed::of_part(&MAGIC, part).and_then(|sealed| sealed.map(Self::of).transpose());
+        store.map_err(|error| part.map_or(damaged(), |part| part.told(error)))
     }
 
     fn of(sealed: Sealed<2>) -> Result<Self> {
@@ -70,11 +66,23 @@ impl StructureStore {
         Some(unpack(packed))
     }
 
-    /// Structures of all files of an index that have rules, written to a file; what a store before it has is taken from there.
-    /// The number of files that were read for it.
-    pub fn bring_up(path: &Path, index: &CodeIndex, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
+    /// Reads every structure; the number of them.
+    pub fn verify(&self) -> Result<usize> {
+        for key in self.entries.keys() {
+            self.bytes(*key).transpose()?.map(|bytes| FileStructure::from_bytes(&bytes)).transpose()?;
+        }
+        Ok(self.entries.len())
+    }
+
+    /// Structures of all files of an index that have rules; what the part before has is taken from there. The number of files
+    /// that were read for it.
+    pub fn bring_up(
+        before: Option<&OpenFile>,
+        index: &CodeIndex,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<(PartChange, usize)> {
         // A damaged one has nothing to keep.
-        let before = Self::open(path).unwrap_or_default();
+        let before = Self::open(before).unwrap_or_default();
         let mut wanted: Vec<(usize, TextKey, Language)> = Vec::new();
         for (at, file) in index.files().iter().enumerate() {
             let language = Language::named(&file.language).filter(|language| lowers_by_rules(*language));
@@ -85,7 +93,7 @@ impl StructureStore {
         let is_known = |key: &TextKey| before.as_ref().is_some_and(|before| before.entries.contains_key(key));
         let (known, new): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|(_, key, _)| is_known(key));
         if new.is_empty() && before.as_ref().is_some_and(|before| before.entries.len() == known.len()) {
-            return Ok(0);
+            return Ok((PartChange::Kept, 0));
         }
         let made = lowered(index, &new, progress)?;
         let mut sections: [Writer; 2] = Default::default();
@@ -111,8 +119,7 @@ impl StructureStore {
             add(key, &head, &packed)?;
         }
         let sealed = Sealed::of(&MAGIC, &sections.each_ref().map(|section| section.0.as_slice()));
-        atomic::write(path, sealed.bytes())?;
-        Ok(read)
+        Ok((PartChange::Made(sealed.bytes().clone()), read))
     }
 }
 

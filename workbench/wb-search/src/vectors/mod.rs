@@ -14,7 +14,7 @@ pub use store::VectorStore;
 
 use crate::{
     CodeIndex, Error, Result,
-    bytes::{Magic, Reader, Sealed, Writer, damaged},
+    bytes::{Magic, OpenFile, Reader, Sealed, Writer, damaged},
 };
 
 const MAGIC: Magic = *b"wbvecs\x00\x02";
@@ -148,12 +148,14 @@ impl UnitVectors {
 
     /// Reads a file of [`UnitVectors::write`].
     pub fn read(path: &Path) -> Result<Self> {
-        Self::decode(path).map_err(|error| error.within(format!("cannot use {}", path.display())))
+        let file = OpenFile::open(path)?;
+        Sealed::open(&MAGIC, &file).and_then(|sealed| Self::decode(&sealed)).map_err(|error| file.told(error))
     }
 
-    /// True for vectors that another version of this program wrote, which are made anew.
-    pub(crate) fn is_of_another_version(path: &Path) -> bool {
-        Sealed::<5>::is_of_another_version(&MAGIC, path)
+    /// Vectors of a part of an index; none where there is none, or one of another version, which is made anew.
+    pub(crate) fn of_part(part: Option<&OpenFile>) -> Result<Option<Self>> {
+        let read = Sealed::of_part(&MAGIC, part).and_then(|sealed| sealed.as_ref().map(Self::decode).transpose());
+        read.map_err(|error| part.map_or(damaged(), |part| part.told(error)))
     }
 
     /// Writes them, in place of a file that is there.
@@ -161,7 +163,7 @@ impl UnitVectors {
         atomic::write(path, self.encode()?.bytes())
     }
 
-    fn encode(&self) -> Result<Sealed<5>> {
+    pub(crate) fn encode(&self) -> Result<Sealed<5>> {
         let head = serde_json::to_vec(&self.encoder).map_err(|error| Error::data("vectors", error.to_string()))?;
         let mut keys = Writer::default();
         self.keys.iter().for_each(|key| keys.key(key));
@@ -171,8 +173,7 @@ impl UnitVectors {
         Ok(Sealed::of(&MAGIC, &[&head, &keys.0, &ends, &scales, &codes]))
     }
 
-    fn decode(path: &Path) -> Result<Self> {
-        let sealed = Sealed::<5>::open(&MAGIC, path)?;
+    fn decode(sealed: &Sealed<5>) -> Result<Self> {
         let encoder: VectorEncoder = serde_json::from_slice(sealed.section(0)).map_err(|_| damaged())?;
         let mut from = Reader(sealed.section(1));
         let mut keys = Vec::with_capacity(from.0.len() / size_of::<UnitKey>());

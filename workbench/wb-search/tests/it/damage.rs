@@ -2,7 +2,9 @@
 
 use std::{fs, sync::LazyLock};
 
-use wb_search::{CodeIndex, FolderFiles, LinePattern, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder};
+use wb_search::{
+    CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder,
+};
 
 use crate::{PARSER, SERVER, bytes, indexed, project};
 
@@ -38,8 +40,8 @@ fn a_damaged_index_is_refused_by_its_name() {
     for (bytes, expected) in [
         (good[..good.len() / 2].to_vec(), "its checksum is another"),
         (Vec::new(), "is no index of this program"),
-        (b"wbcode\x00\x09and more".to_vec(), "another version"),
-        (b"wbcode\x00\x08short".to_vec(), "points out of it"),
+        (b"wbunit\x00\x09and more".to_vec(), "another version"),
+        (b"wbunit\x00\x01short".to_vec(), "points out of it"),
     ] {
         let error = tried(&bytes, folder.path()).unwrap_err();
         let told = format!("{error}: {}", std::error::Error::source(&error).unwrap());
@@ -88,6 +90,22 @@ fn hostile_indexes_do_not_crash() {
     let folder = project(&[("a.rs", PARSER), ("b.py", SERVER), ("c.md", "# A\n\nb c d\n")]);
     let (refused, answered) = mutated(&bytes(&indexed(folder.path())), |bytes| tried(bytes, folder.path()));
     assert!(refused > 5_000 && answered > 50, "{refused} refused, {answered} answered");
+}
+
+#[test]
+fn hostile_names_of_parts_do_not_crash() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
+    let kept = tempfile::tempdir().unwrap();
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    place.bring_up(false, &mut |_| {}).unwrap();
+    let good = fs::read(&place.file).unwrap();
+    let (refused, answered) = mutated(&good, |bytes| {
+        fs::write(&place.file, bytes).unwrap();
+        place.read().map(drop)
+    });
+    assert!(refused > 5_000 && answered > 0, "{refused} refused, {answered} answered");
+    place.bring_up(true, &mut |_| {}).unwrap();
+    assert_eq!(fs::read(&place.file).unwrap(), good);
 }
 
 #[test]

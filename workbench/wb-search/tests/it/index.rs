@@ -1,14 +1,19 @@
 //! An index that follows its folder.
 
-use std::{collections::BTreeMap, fs, thread};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
 
 use proptest::prelude::*;
 use wb_search::{
-    CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchAnswer, SearchQuestion, answer::Extent,
-    build,
+    CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchAnswer, SearchQuestion, UnitVectors,
+    VectorStore, answer::Extent, build, structure::ProjectGraph,
 };
 
-use crate::{PARSER, SERVER, bytes, indexed, project, request, write};
+use crate::{PARSER, SERVER, bytes, indexed, part, project, request, vectors::ByMeaning, write};
 
 #[test]
 fn what_was_written_is_read_again() {
@@ -25,6 +30,85 @@ fn what_was_written_is_read_again() {
     let error = IndexPlace::of(folder.path(), Some(folder.path().join("src/index"))).unwrap_err();
     assert!(error.to_string().ends_with("src/index would be one of the files that it indexes"), "{error}");
     assert_eq!(wb_core::error::hint(&error), Some("a hidden place: --index .wb/index"));
+}
+
+#[test]
+fn an_index_is_of_one_moment_for_whoever_reads_it() {
+    let folder = project(&[("a.rs", PARSER), ("b.py", SERVER)]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    let bring_up = |text: &str| {
+        write(folder.path(), "c.py", text);
+        let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+        update.structures(&mut |_| {}).unwrap();
+        update.embed(&VectorStore::below(kept.path(), encoder.made_by()), &encoder, &mut |_| {}).unwrap();
+        update.keep().unwrap();
+    };
+    bring_up("def zebra(): pass\n");
+    let done = AtomicBool::new(false);
+    let (reads, moments) = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut reads, mut moments) = (0, BTreeSet::new());
+            while !done.load(Ordering::Relaxed) {
+                let mut index = place.read().unwrap().unwrap();
+                let name = index.names(index.units().len() - 1).own[0].to_owned();
+                let graph = ProjectGraph::open(index.clone()).unwrap();
+                assert_eq!(graph.definitions("Server").unwrap().len(), 1);
+                let [_, _, structures] = index.verify().unwrap();
+                let vectors = index.kept_vectors().unwrap().unwrap();
+                assert_eq!((vectors.len(), structures), (index.units().len(), 3), "{name}");
+                assert_eq!(index.set_vectors(vectors), 0, "{name}");
+                reads += 1;
+                moments.insert(name);
+            }
+            (reads, moments)
+        });
+        for at in 0..40 {
+            bring_up(&format!("def zebra_{at}(): pass\n").repeat(1 + at % 3));
+        }
+        done.store(true, Ordering::Relaxed);
+        reader.join().unwrap()
+    });
+    assert!(reads > 5 && moments.len() > 2, "{reads} reads, {moments:?}");
+}
+
+#[test]
+fn parts_that_do_not_belong_together_are_refused() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let kept = tempfile::tempdir().unwrap();
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    place.bring_up(false, &mut |_| {}).unwrap();
+    let units = part(&place, "units");
+    let before = fs::read(&units).unwrap();
+    write(folder.path(), "b.py", SERVER);
+    place.bring_up(false, &mut |_| {}).unwrap();
+    let units = part(&place, "units");
+    let now = fs::read(&units).unwrap();
+    let told = |place: &IndexPlace| {
+        let error = place.read().unwrap_err();
+        let hint = wb_core::error::hint(&error).unwrap().to_owned();
+        (format!("{error}: {}", std::error::Error::source(&error).unwrap()), hint)
+    };
+    // Another one under its name; none.
+    fs::write(&units, &before).unwrap();
+    let (error, hint) = told(&place);
+    assert!(error.contains(".units-") && error.ends_with("is damaged: it is another one"), "{error}");
+    assert_eq!(hint, "make it again: wb index --anew");
+    fs::remove_file(&units).unwrap();
+    let (error, hint) = told(&place);
+    assert!(error.contains("kept/index names") || error.contains("index names: cannot read"), "{error}");
+    assert!(hint.contains("copy them together"), "{hint}");
+    assert!(place.bring_up(false, &mut |_| {}).is_err());
+    place.bring_up(true, &mut |_| {}).unwrap();
+    assert_eq!(fs::read(&units).unwrap(), now);
+    // All together are an index, under whatever name.
+    let other = tempfile::tempdir().unwrap();
+    for path in [&place.file, &units] {
+        let name = path.file_name().unwrap().to_str().unwrap().replace("index", "moved");
+        fs::copy(path, other.path().join(name)).unwrap();
+    }
+    let moved = IndexPlace::of(folder.path(), Some(other.path().join("moved"))).unwrap();
+    assert_eq!(moved.read().unwrap().unwrap().files().len(), 2);
 }
 
 #[test]
@@ -55,10 +139,19 @@ fn an_index_of_another_version_is_made_anew() {
     let folder = project(&[("a.rs", PARSER)]);
     let place = IndexPlace::of(folder.path(), Some(folder.path().join(".wb/index"))).unwrap();
     write(folder.path(), ".wb/index", "wbcode\0\u{1}and more");
-    write(folder.path(), ".wb/index.vectors", "wbvecs\0\0and more");
-    assert!(place.read().unwrap().is_none() && place.read_vectors().unwrap().is_none());
+    // Vectors of that version were beside it, and are taken; a SCIP of its own that is called so stays.
+    let encoder = ByMeaning::new();
+    let mut vectors = UnitVectors::empty(encoder.made_by());
+    vectors.push([1, 2], &vec![1.0; encoder.made_by().dim]);
+    vectors.write(&folder.path().join(".wb/index.vectors")).unwrap();
+    write(folder.path(), ".wb/index.structures", "wbstru\0\x01and more");
+    write(folder.path(), ".wb/index.scip", "of an indexer");
+    assert!(place.read().unwrap().is_none());
     assert_eq!(place.bring_up(false, &mut |_| {}).unwrap().0.files().len(), 1);
-    assert!(place.read().unwrap().is_some());
+    let index = place.read().unwrap().unwrap();
+    assert_eq!(index.kept_vectors().unwrap(), Some(vectors));
+    let gone = [".vectors", ".structures", ".scip"].map(|end| !folder.path().join(format!(".wb/index{end}")).exists());
+    assert_eq!(gone, [true, true, false]);
 }
 
 #[test]
@@ -76,7 +169,8 @@ fn several_processes_may_index_one_project_at_once() {
         }
     });
     assert_eq!(place.read().unwrap().unwrap().files().len(), 2);
-    assert_eq!(fs::read_dir(kept.path().join("deep")).unwrap().count(), 1, "nothing unfinished is left");
+    // The index, its one part, and the lock.
+    assert_eq!(fs::read_dir(kept.path().join("deep")).unwrap().count(), 3, "nothing unfinished is left");
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use wb_search::{IndexPlace, RankingWeights, SearchQuestion};
+use wb_search::{IndexPlace, RankingWeights, SearchQuestion, vector_store};
 
 use crate::{vectors::ByMeaning, write};
 
@@ -36,9 +36,12 @@ fn place(folder: &Path) -> IndexPlace {
 fn child() {
     let Some(folder) = env::var_os(FOLDER) else { return };
     let (place, encoder) = (place(Path::new(&folder)), ByMeaning::new());
-    let brought = place.bring_up(false, &mut |_| {});
-    let embedded = brought.and_then(|(mut index, _)| place.embed(&mut index, encoder.made_by(), &encoder, &mut |_| {}));
-    if let Err(error) = embedded {
+    let kept = place.update(false, &mut |_| {}).and_then(|(mut update, _)| {
+        update.embed(&vector_store(encoder.made_by())?, &encoder, &mut |_| {})?;
+        update.structures(&mut |_| {})?;
+        update.keep()
+    });
+    if let Err(error) = kept {
         panic!("told: {error}");
     }
 }
@@ -63,9 +66,12 @@ fn indexed(folder: &Path) {
 /// True where the index, which has to be whole, answers with a word.
 fn answers(folder: &Path, word: &str) -> bool {
     let place = place(folder);
-    let index = place.read().unwrap().unwrap();
-    index.verify().unwrap();
-    place.read_vectors().unwrap();
+    let mut index = place.read().unwrap().unwrap();
+    // Units, vectors and structures are of one moment.
+    let files = index.files().len();
+    let [_, _, structures] = index.verify().unwrap();
+    let vectors = index.kept_vectors().unwrap().unwrap();
+    assert_eq!((structures, index.set_vectors(vectors)), (files, 0));
     !index.search(&SearchQuestion::new(word), &RankingWeights::shipped().unwrap(), 1).unwrap().is_empty()
 }
 
@@ -76,9 +82,19 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn kept(folder: &Path) -> [Vec<u8>; 2] {
-    ["index", "index.vectors"].map(|name| fs::read(folder.join("kept").join(name)).unwrap())
+/// All of an index, but who wrote it.
+fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let names = names(folder).into_iter().filter(|name| name != "index.lock");
+    names.map(|name| (name.clone(), fs::read(folder.join("kept").join(name)).unwrap())).collect()
 }
+
+/// The kinds of files that an index has.
+fn kinds(folder: &Path) -> Vec<String> {
+    names(folder).iter().map(|name| name.split('-').next().unwrap().to_owned()).collect()
+}
+
+/// All that there is once nothing unfinished is left.
+const WHOLE: [&str; 5] = ["index", "index.lock", "index.structures", "index.units", "index.vectors"];
 
 /// Ends a child at so many moments between its begin and its end.
 fn ended(times: u32) {
@@ -116,7 +132,7 @@ fn ended(times: u32) {
         }
         write(folder, "project/new.rs", "fn new() {}\n");
         indexed(folder);
-        assert_eq!(names(folder), ["index", "index.vectors"], "nothing unfinished is left");
+        assert_eq!(kinds(folder), WHOLE, "nothing unfinished is left");
         fs::remove_file(folder.join("project/new.rs")).unwrap();
         indexed(folder);
         assert!(kept(folder) == kept(other.path()), "it ends in other bytes");
@@ -148,7 +164,7 @@ fn without_room_the_index_before_answers() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && told.contains("told: cannot write ") && told.contains("kept/index"), "{told}");
     assert!(kept(folder) == before && answers(folder, "zebra"));
-    assert_eq!(names(folder), ["index", "index.vectors"], "nothing unfinished is left");
+    assert_eq!(kinds(folder), WHOLE, "nothing unfinished is left");
     indexed(folder);
     assert!(answers(folder, "giraffe"));
 }

@@ -15,9 +15,13 @@ mod sets;
 mod structure;
 mod vectors;
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-use wb_search::{AnswerRequest, CodeIndex, FolderFiles, PartedQuestion, SearchQuestion, build};
+use wb_search::{AnswerRequest, CodeIndex, FolderFiles, IndexPlace, PartedQuestion, SearchQuestion, build};
 
 /// A project with these files.
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -55,6 +59,16 @@ fn bytes(index: &CodeIndex) -> Vec<u8> {
     let file = folder.path().join("index");
     index.write(&file).unwrap();
     fs::read(file).unwrap()
+}
+
+/// The file of a part of an index.
+fn part(place: &IndexPlace, name: &str) -> PathBuf {
+    let begin = format!("{}.{name}-", place.file.file_name().unwrap().to_string_lossy());
+    let listing = fs::read_dir(place.file.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> =
+        listing.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&begin)).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
 }
 
 const PARSER: &str = "/// Reads a configuration file.\npub fn read_config(path: &Path) -> Config {\n    parse(path)\n}\n\n\

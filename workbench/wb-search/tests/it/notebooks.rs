@@ -94,9 +94,9 @@ fn definitions_in_notebooks_have_their_lines() {
     let folder = project(&[("churn.ipynb", &churn())]);
     let outside = tempfile::tempdir().unwrap();
     let place = IndexPlace::of(folder.path(), Some(outside.path().join("index"))).unwrap();
-    let (index, _) = place.bring_up(false, &mut |_| {}).unwrap();
-    place.bring_up_structures(&index, &mut |_| {}).unwrap();
-    let graph = ProjectGraph::open(&place, index).unwrap();
+    let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+    update.structures(&mut |_| {}).unwrap();
+    let graph = ProjectGraph::open(update.keep().unwrap()).unwrap();
     let found = graph.definitions("balanced").unwrap();
     let line = 1 + churn().lines().position(|line| line.contains("def balanced")).unwrap() as u32;
     assert_eq!(found.iter().map(|place| place.line).collect::<Vec<_>>(), [line]);

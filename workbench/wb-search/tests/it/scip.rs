@@ -132,11 +132,12 @@ fn a_file_that_is_named_is_taken_and_kept_to() {
     let file = elsewhere.path().join("ci.scip");
     let mut place = kept.place();
     place.scip = Some(file.clone());
-    let index = place.read().unwrap().unwrap();
-    let missing = place.bring_up_structures(&index, &mut |_| {}).unwrap_err();
+    let mut update = place.update_of(place.read().unwrap().unwrap());
+    let missing = update.structures(&mut |_| {}).unwrap_err();
     assert!(missing.to_string().contains("ci.scip"), "{missing}");
     write_scip(&file, shop());
-    place.bring_up_structures(&index, &mut |_| {}).unwrap();
+    update.structures(&mut |_| {}).unwrap();
+    update.keep().unwrap();
     fs::remove_file(&file).unwrap();
     kept.bring_up();
     assert_eq!(coverage(&kept.graph()), Some([2, 2]));
@@ -184,8 +185,8 @@ fn hostile_indexes_are_refused_by_name() {
     let kept = Kept::of(&[("shop.py", SHOP)]);
     for text in ["", "def run(): pass\n", "{\"a\": 1}", "\u{1b}[2J"] {
         write(kept.root(), SCIP_FILE, text);
-        let index = kept.place().read().unwrap().unwrap();
-        let error = kept.place().bring_up_structures(&index, &mut |_| {}).unwrap_err();
+        let place = kept.place();
+        let error = place.update_of(place.read().unwrap().unwrap()).structures(&mut |_| {}).unwrap_err();
         assert!(error.to_string().contains(SCIP_FILE) && error.hint().is_some(), "{text:?}: {error}");
     }
     let whole = bytes(shop());
@@ -214,16 +215,16 @@ fn hostile_indexes_are_refused_by_name() {
 #[test]
 fn what_is_kept_of_an_index_is_refused_by_name_where_it_is_damaged() {
     let kept = kept();
-    let file = kept.place().scip_file();
+    let file = kept.part("scip");
     let whole = fs::read(&file).unwrap();
-    for at in (0..whole.len()).step_by(5) {
+    for at in (0..whole.len()).step_by(5).rev() {
         let mut other = whole.clone();
         other[at] ^= 0x20;
         fs::write(&file, &other).unwrap();
-        let place = kept.place();
+        let opened = kept.place().read().and_then(|index| ProjectGraph::open(index.unwrap()));
         // Another version is none; all else is told.
-        if let Err(error) = ProjectGraph::open(&place, place.read().unwrap().unwrap()).map(drop) {
-            assert!(format!("{error:#}").contains("index.scip"), "{error:#}");
+        if let Err(error) = opened.map(drop) {
+            assert!(format!("{error:#}").contains("index.scip-"), "{error:#}");
         }
     }
     kept.bring_up();

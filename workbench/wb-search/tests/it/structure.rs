@@ -1,6 +1,9 @@
 //! Definitions, usages and calls of small projects, and the file that keeps their structures.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use tempfile::TempDir;
 use wb_code::structure::EdgeClass;
@@ -9,7 +12,7 @@ use wb_search::{
     structure::{ProjectGraph, SymbolPlace},
 };
 
-use super::{project, write};
+use super::{part, project, write};
 
 const ENGINE: &str =
     "class Engine:\n    def start(self):\n        return self.check()\n    def check(self):\n        return 1\n";
@@ -39,13 +42,19 @@ impl Kept {
     /// The number of files whose structure was made.
     pub fn bring_up(&self) -> usize {
         let place = self.place();
-        let index = place.bring_up(false, &mut |_| {}).unwrap().0;
-        place.bring_up_structures(&index, &mut |_| {}).unwrap()
+        let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+        let read = update.structures(&mut |_| {}).unwrap();
+        update.keep().unwrap();
+        read
     }
 
     pub fn graph(&self) -> ProjectGraph {
-        let place = self.place();
-        ProjectGraph::open(&place, place.read().unwrap().unwrap()).unwrap()
+        ProjectGraph::open(self.place().read().unwrap().unwrap()).unwrap()
+    }
+
+    /// The file of a part of the index.
+    pub fn part(&self, name: &str) -> PathBuf {
+        part(&self.place(), name)
     }
 }
 
@@ -115,10 +124,13 @@ fn a_touched_file_changes_its_own_structure_alone_and_is_read_as_it_is() {
     assert_eq!(usages(&kept.graph(), "run"), ["Exact main.py:9 []"]);
     assert_eq!(kept.bring_up(), 0);
     // Bytes do not depend on the way there.
-    let bytes = fs::read(kept.place().structures_file()).unwrap();
-    fs::remove_file(kept.place().structures_file()).unwrap();
-    assert_eq!(kept.bring_up(), 2);
-    assert_eq!(fs::read(kept.place().structures_file()).unwrap(), bytes);
+    let bytes = fs::read(kept.part("structures")).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let place = IndexPlace::of(kept.root(), Some(other.path().join("index"))).unwrap();
+    let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+    assert_eq!(update.structures(&mut |_| {}).unwrap(), 2);
+    update.keep().unwrap();
+    assert_eq!(fs::read(part(&place, "structures")).unwrap(), bytes);
 }
 
 #[test]
@@ -135,17 +147,16 @@ fn a_changed_file_with_a_key_in_it_is_in_no_answer() {
 #[test]
 fn damaged_structures_are_refused_by_name_and_made_again() {
     let kept = Kept::of(&[("lib/engine.py", ENGINE), ("main.py", MAIN)]);
-    let file = kept.place().structures_file();
+    let file = kept.part("structures");
     let bytes = fs::read(&file).unwrap();
-    for at in (0..bytes.len()).step_by(7) {
+    for at in (0..bytes.len()).step_by(7).rev() {
         let mut other = bytes.clone();
         other[at] ^= 0x20;
         fs::write(&file, &other).unwrap();
-        let place = kept.place();
-        let opened = ProjectGraph::open(&place, place.read().unwrap().unwrap()).map(drop);
+        let opened = kept.place().read().and_then(|index| ProjectGraph::open(index.unwrap()));
         // Another version is none; all else is told.
-        if let Err(error) = opened {
-            assert!(format!("{error:#}").contains("index.structures"), "{error:#}");
+        if let Err(error) = opened.map(drop) {
+            assert!(format!("{error:#}").contains("index.structures-"), "{error:#}");
         }
     }
     assert_eq!(kept.bring_up(), 2);

@@ -201,19 +201,26 @@ fn an_index_keeps_its_vectors_beside_it() {
     let folder = project(&[("a.rs", PARSER)]);
     let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
     let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
-    assert!(place.read_vectors().unwrap().is_none());
-    let (mut index, _) = place.bring_up(false, &mut |_| {}).unwrap();
-    let (vectors, _) = embed(&index, None, &store(kept.path(), &encoder), &encoder, &mut |_| {}).unwrap();
-    vectors.write(&place.vectors_file()).unwrap();
-    let again = place.read_vectors().unwrap().unwrap();
+    let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+    assert!(update.index().kept_vectors().unwrap().is_none());
+    let (vectors, _) = embed(update.index(), None, &store(kept.path(), &encoder), &encoder, &mut |_| {}).unwrap();
+    assert_eq!(update.embed(&store(kept.path(), &encoder), &encoder, &mut |_| {}).unwrap(), 0);
+    assert!(place.read().unwrap().is_none(), "nothing is kept before all is");
+    let index = update.keep().unwrap();
+    assert_eq!(index.kept_vectors().unwrap().as_ref(), Some(&vectors));
+    let again = place.read().unwrap().unwrap().kept_vectors().unwrap().unwrap();
     assert_eq!((&again, again.encoder()), (&vectors, &encoder.made_by()));
     // The folder goes on: what is new is found by its words until it is embedded.
     write(folder.path(), "b.py", SERVER);
-    (index, _) = place.bring_up(false, &mut |_| {}).unwrap();
+    let (mut index, _) = place.bring_up(false, &mut |_| {}).unwrap();
     assert_eq!(index.set_vectors(again), 1);
-    place.forget_vectors().unwrap();
-    place.forget_vectors().unwrap();
-    assert!(place.read_vectors().unwrap().is_none());
+    for _ in 0..2 {
+        let mut update = place.update_of(place.read().unwrap().unwrap());
+        update.forget_vectors();
+        assert!(update.keep().unwrap().kept_vectors().unwrap().is_none());
+    }
+    // Whoever has opened it before keeps what it had.
+    assert_eq!(index.kept_vectors().unwrap().unwrap().len(), vectors.len());
 }
 
 /// A project of many files with a large function each.

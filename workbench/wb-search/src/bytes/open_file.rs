@@ -1,0 +1,55 @@
+//! A file that is open: it stays what it is, whatever is put in its place.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use wb_retrieval::{MappedBytes, map_file};
+
+use crate::{Error, Result};
+
+/// A file that is mapped, and open to be read in order, too.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    path: PathBuf,
+    file: Mutex<File>,
+    bytes: MappedBytes,
+}
+
+impl OpenFile {
+    /// Opens a file that whoever writes it replaces whole.
+    pub fn open(path: &Path) -> Result<Self> {
+        let bytes = map_file(path)?;
+        let file = Mutex::new(File::open(path).map_err(Error::io("read", path))?);
+        Ok(Self { path: path.to_owned(), file, bytes })
+    }
+
+    /// An error of what is in it, with its path.
+    pub fn told(&self, error: Error) -> Error {
+        error.within(format!("cannot use {}", self.path.display()))
+    }
+
+    /// Its bytes, mapped.
+    pub fn bytes(&self) -> &MappedBytes {
+        &self.bytes
+    }
+
+    /// Reads so many of its first bytes a piece at a time, so that what no question needs takes no memory.
+    pub fn read_first(&self, length: u64, piece: &mut [u8], mut each: impl FnMut(&[u8])) -> Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = || -> io::Result<()> {
+            file.rewind()?;
+            let mut first = Read::by_ref(&mut *file).take(length);
+            loop {
+                match first.read(piece)? {
+                    0 => return Ok(()),
+                    n => each(&piece[..n]),
+                }
+            }
+        };
+        read().map_err(Error::io("read", &self.path))
+    }
+}

@@ -1,0 +1,87 @@
+//! An index that is brought up to date: its parts are made one after the other, and kept all at once.
+
+use wb_core::{Encoder, Progress};
+
+use crate::{
+    CodeIndex, IndexPlace, Result, VectorStore,
+    parts::{IndexPart, PartChange, PartChanges},
+    structure::{ScipStore, StructureStore},
+    vectors::embed,
+};
+
+/// An index and the parts of it that are new. Until [`IndexUpdate::keep`] whoever asks is answered from those before.
+#[must_use = "nothing of it is kept before `keep`"]
+pub struct IndexUpdate<'a> {
+    place: &'a IndexPlace,
+    index: CodeIndex,
+    changes: PartChanges,
+}
+
+impl<'a> IndexUpdate<'a> {
+    /// An update that changes nothing yet; of an index that is in no file, it keeps it.
+    pub(crate) fn of(place: &'a IndexPlace, index: CodeIndex) -> Self {
+        let is_kept = index.parts().get(IndexPart::Units).is_some();
+        let mut update = Self { place, index, changes: PartChanges::default() };
+        if !is_kept {
+            update.units_are_new();
+        }
+        update
+    }
+
+    /// Takes an index with other units than those that are kept.
+    pub(crate) fn units_are_new(&mut self) {
+        self.changes[IndexPart::Units as usize] = PartChange::Made(self.index.bytes().clone());
+    }
+
+    /// The index as it is going to be.
+    pub fn index(&self) -> &CodeIndex {
+        &self.index
+    }
+
+    /// The index as it is going to be, to be given vectors.
+    pub fn index_mut(&mut self) -> &mut CodeIndex {
+        &mut self.index
+    }
+
+    /// Makes the structures of its files, and takes what an indexer says of them; the number of files that were read for it.
+    pub fn structures(&mut self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
+        let parts = self.index.parts();
+        let scip = ScipStore::bring_up(parts.get(IndexPart::Scip), &self.index, self.place.scip.as_deref())?;
+        let (structures, read) = StructureStore::bring_up(parts.get(IndexPart::Structures), &self.index, progress)?;
+        self.changes[IndexPart::Scip as usize] = scip;
+        self.changes[IndexPart::Structures as usize] = structures;
+        Ok(read)
+    }
+
+    /// Makes vectors of its units; those that are known, to it or to the store of the encoder, are not made again: it says the
+    /// same of the same text. The number of texts that were embedded.
+    pub fn embed(
+        &mut self,
+        store: &VectorStore,
+        by: &dyn Encoder,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<usize> {
+        // Damaged ones have nothing to keep.
+        let known = self.index.kept_vectors().ok().flatten();
+        let (vectors, embedded) = embed(&self.index, known.as_ref(), store, by, progress)?;
+        if known.as_ref() != Some(&vectors) {
+            self.changes[IndexPart::Vectors as usize] = PartChange::Made(vectors.encode()?.bytes().clone());
+        }
+        self.index.set_vectors(vectors);
+        Ok(embedded)
+    }
+
+    /// Leaves vectors out from now on; those that are kept for all projects stay.
+    pub fn forget_vectors(&mut self) {
+        if self.index.parts().get(IndexPart::Vectors).is_some() {
+            self.changes[IndexPart::Vectors as usize] = PartChange::Gone;
+        }
+    }
+
+    /// Puts what is new in the place of what was kept, all at once.
+    pub fn keep(self) -> Result<CodeIndex> {
+        let Self { place, mut index, changes } = self;
+        index.set_parts(index.parts().clone().replace(&place.file, changes)?);
+        Ok(index)
+    }
+}
