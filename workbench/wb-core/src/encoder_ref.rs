@@ -15,13 +15,17 @@ use serde::{
     ser::SerializeStruct,
 };
 
-use crate::{Error, Result, RunDir, paths::expand_home, remote};
+use crate::{
+    Error, Result, RunDir,
+    paths::{caches, expand_home},
+    remote,
+};
 
 /// An encoder as a person names it. In YAML a text, or a map with more to say:
 /// `sentence-transformers/all-MiniLM-L6-v2` or `{ id: ..., revision: ..., adapter: ..., lowercase: ... }`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct EncoderRef {
-    /// A folder (a leading `~` is the home folder), a run, `latest`, or `owner/name` on the hub.
+    /// A folder (a leading `~` is the home folder), a run, `latest`, `bag`, or `owner/name` on the hub.
     pub id: String,
     /// Revision of an id of the hub: a commit, a branch or a tag; empty for the main branch.
     pub revision: String,
@@ -30,6 +34,9 @@ pub struct EncoderRef {
     /// Makes texts lower case before the tokenizer sees them, where the folder does not say so itself.
     pub lowercase: bool,
 }
+
+/// The name of this machine's own encoder, see [`EncoderRef::bag_folder`].
+pub const BAG: &str = "bag";
 
 /// The place that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +64,12 @@ impl EncoderRef {
         Err(Error::value(key, message).with_hint(format!("{key}: sentence-transformers/all-MiniLM-L6-v2")))
     }
 
+    /// The folder of this machine's own encoder, `bag`, whether it was trained yet or not: a bag of token vectors out of code that
+    /// is installed here, which indexes take where no other is named.
+    pub fn bag_folder() -> Result<PathBuf> {
+        Ok(caches()?.join("wb/bag/encoder"))
+    }
+
     /// The place that is meant: a folder that is there, else by the name's form.
     pub fn place(&self, runs: &Path) -> Result<EncoderPlace> {
         let typed = self.name();
@@ -76,7 +89,14 @@ impl EncoderRef {
             // With `~` taken for the home folder: the place that was looked at.
             return Err(Error::unknown("folder", folder.display().to_string()).with_hint(hint));
         }
-        let run = RunDir::open(runs, &self.id).map_err(|error| match error {
+        let run = RunDir::open(runs, &self.id);
+        if self.id == BAG && run.is_err() {
+            let folder = Self::bag_folder()?;
+            let untrained =
+                || Error::unknown("run", BAG).with_hint("`wb index --encoder bag` trains it on this machine");
+            return folder.is_dir().then_some(EncoderPlace::Folder(folder)).ok_or_else(untrained);
+        }
+        let run = run.map_err(|error| match error {
             Error::Unknown { name, hint, .. } => {
                 // A near run's name is the best help; a list of runs is none for who meant a folder.
                 let near = hint.filter(|hint| hint.starts_with("did you mean") || name == "latest");

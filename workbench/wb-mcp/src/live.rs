@@ -9,8 +9,8 @@ use std::{
 
 use wb_core::{Encoder, Error, Progress, Result};
 use wb_search::{
-    Changes, CodeIndex, IndexPlace, RankingWeights, UnitVectors, VectorEncoder, head_commit, structure::ProjectGraph,
-    vector_store,
+    Changes, CodeIndex, IndexPlace, RankingWeights, UnitVectors, VectorEncoder, VectorStore, head_commit,
+    structure::ProjectGraph,
 };
 
 use crate::runtime::STACK;
@@ -20,11 +20,12 @@ const WAIT: Duration = Duration::from_secs(10);
 /// Times that a question looks whether what is new is what it waits for.
 const MOST_NEWS: usize = 8;
 
-/// An encoder that is open, and what is known of it.
-pub type OpenedEncoder = (VectorEncoder, Arc<dyn Encoder + Send + Sync>);
+/// An encoder that is open, and the store of its vectors.
+pub type OpenedEncoder = (VectorStore, Arc<dyn Encoder + Send + Sync>);
 
-/// Opens the encoder of vectors that an index has; another fingerprint says that it has changed since.
-pub type EncoderOpener = Box<dyn Fn(&VectorEncoder) -> Result<OpenedEncoder> + Send + Sync>;
+/// Opens the encoder of vectors that an index has; another fingerprint says that it has changed since. Of an index without
+/// vectors, the one that is to make some, if any is.
+pub type EncoderOpener = Box<dyn Fn(Option<&UnitVectors>, &CodeIndex) -> Result<Option<OpenedEncoder>> + Send + Sync>;
 
 /// A project whose index is kept open between questions.
 pub struct LiveProject {
@@ -178,8 +179,8 @@ impl LiveProject {
         }
         update.structures(&mut told)?;
         let encoder = locked(&self.encoder).clone();
-        if let Some((made_by, encoder)) = encoder.filter(|_| missing > 0) {
-            update.embed(&vector_store(made_by)?, encoder.as_ref(), &mut told)?;
+        if let Some((store, encoder)) = encoder.filter(|_| missing > 0) {
+            update.embed(&store, encoder.as_ref(), &mut told)?;
         }
         self.keep(update.keep()?, notes);
         Ok(())
@@ -188,28 +189,27 @@ impl LiveProject {
     /// Gives an index its vectors, where it has some and their encoder can be asked: the number of units without, and
     /// remarks.
     fn with_vectors(&self, index: &mut CodeIndex) -> Result<(usize, Vec<String>)> {
-        let Some(vectors) = index.kept_vectors()? else { return Ok((0, Vec::new())) };
+        let vectors = index.kept_vectors()?;
         let words_alone = |why: String| Ok((0, vec![format!("found by words alone: {why}")]));
-        match self.open_encoder(&vectors) {
-            Err(error) => words_alone(error.in_one_line()),
-            Ok(made_by) if made_by.fingerprint != vectors.encoder().fingerprint => words_alone(format!(
-                "{} has changed since it made this index's vectors; `wb index` asks it",
-                made_by.opens
-            )),
-            Ok(_) => Ok((index.set_vectors(vectors), Vec::new())),
+        match (self.open_encoder(vectors.as_ref(), index), vectors) {
+            (Err(error), _) => words_alone(error.in_one_line()),
+            (Ok(None), _) => Ok((0, Vec::new())),
+            (Ok(Some(_)), None) => Ok((index.units().len(), Vec::new())),
+            (Ok(Some(made_by)), Some(vectors)) if made_by.fingerprint != vectors.encoder().fingerprint => words_alone(
+                format!("{} has changed since it made this index's vectors; `wb index` asks it", made_by.opens),
+            ),
+            (Ok(Some(_)), Some(vectors)) => Ok((index.set_vectors(vectors), Vec::new())),
         }
     }
 
-    /// Opens the encoder of vectors, unless it is open.
-    fn open_encoder(&self, vectors: &UnitVectors) -> Result<VectorEncoder> {
+    /// Opens the encoder of vectors, or the one that is to make some, unless it is open.
+    fn open_encoder(&self, vectors: Option<&UnitVectors>, index: &CodeIndex) -> Result<Option<VectorEncoder>> {
         let mut open = locked(&self.encoder);
-        if let Some((made_by, _)) = open.as_ref().filter(|(made_by, _)| made_by == vectors.encoder()) {
-            return Ok(made_by.clone());
+        let is_of = |store: &VectorStore| vectors.is_some_and(|kept| kept.encoder() == store.encoder());
+        if !open.as_ref().is_some_and(|(store, _)| is_of(store)) {
+            *open = (self.opener)(vectors, index)?;
         }
-        let opened = (self.opener)(vectors.encoder())?;
-        let made_by = opened.0.clone();
-        *open = Some(opened);
-        Ok(made_by)
+        Ok(open.as_ref().map(|(store, _)| store.encoder().clone()))
     }
 
     fn keep(&self, index: CodeIndex, notes: Vec<String>) {
@@ -224,7 +224,7 @@ impl LiveProject {
     pub(crate) fn encoder(&self, now: &ProjectNow) -> Option<Arc<dyn Encoder + Send + Sync>> {
         let vectors = now.index().vectors()?;
         let open = locked(&self.encoder);
-        open.as_ref().filter(|(made_by, _)| made_by == vectors.encoder()).map(|(_, encoder)| Arc::clone(encoder))
+        open.as_ref().filter(|(store, _)| store.encoder() == vectors.encoder()).map(|(_, encoder)| Arc::clone(encoder))
     }
 
     /// The graph of the project as a question finds it.

@@ -40,7 +40,7 @@ pub(crate) enum PartChange {
     /// Stays.
     #[default]
     Kept,
-    /// Is there no longer.
+    /// Is taken out.
     Gone,
     /// Is this one now.
     Made(MappedBytes),
@@ -51,11 +51,26 @@ pub(crate) type PartChanges = [PartChange; IndexPart::ALL.len()];
 
 /// Parts that belong together, open.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct IndexParts([Option<Arc<OpenFile>>; IndexPart::ALL.len()]);
+pub(crate) struct IndexParts {
+    open: [Option<Arc<OpenFile>>; IndexPart::ALL.len()],
+    sums: PartSums,
+}
 
-/// The checksums of parts that belong together.
+/// A part by its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct PartSums([Option<Checksum>; IndexPart::ALL.len()]);
+enum PartSum {
+    /// Never made.
+    #[default]
+    None,
+    /// Taken out.
+    Gone,
+    /// Made, with this checksum.
+    Of(Checksum),
+}
+
+/// The parts that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct PartSums([PartSum; IndexPart::ALL.len()]);
 
 impl IndexPart {
     pub const ALL: [Self; 4] = [Self::Units, Self::Vectors, Self::Structures, Self::Scip];
@@ -105,12 +120,20 @@ impl IndexParts {
     /// The parts that a file names, as far as they can be opened; those of the version before it, too, which named none.
     pub fn salvaged(file: &Path) -> Self {
         let sums = PartSums::read(file).unwrap_or_default();
-        let open = |part: IndexPart| {
-            let before = || Some(beside(file, &format!(".{}", part.name()))).filter(|path| is_from_before(path));
-            let path = sums.0[part as usize].map(|sum| part.file(file, &sum)).or_else(before)?;
-            OpenFile::open(&path).ok().filter(|part| checksum(part.bytes()).is_some()).map(Arc::new)
-        };
-        Self(IndexPart::ALL.map(open))
+        let mut parts = Self::default();
+        for part in IndexPart::ALL {
+            let path = match sums.0[part as usize] {
+                PartSum::Of(sum) => part.file(file, &sum),
+                PartSum::Gone => PathBuf::new(),
+                PartSum::None => beside(file, &format!(".{}", part.name())),
+            };
+            let is_one = matches!(sums.0[part as usize], PartSum::Of(_)) || is_from_before(&path);
+            let opened = is_one.then(|| OpenFile::open(&path).ok()).flatten();
+            let sum = opened.as_ref().and_then(|part| checksum(part.bytes()));
+            parts.sums.0[part as usize] = sum.map_or(sums.0[part as usize].without(), PartSum::Of);
+            parts.open[part as usize] = opened.filter(|_| sum.is_some()).map(Arc::new);
+        }
+        parts
     }
 
     /// True for a file that names parts, or an index of a version before that, damaged or not.
@@ -120,11 +143,12 @@ impl IndexParts {
 
     /// A part, where it is there.
     pub fn get(&self, part: IndexPart) -> Option<&OpenFile> {
-        self.0[part as usize].as_deref()
+        self.open[part as usize].as_deref()
     }
 
-    fn sums(&self) -> PartSums {
-        PartSums(self.0.each_ref().map(|part| part.as_ref().and_then(|part| checksum(part.bytes()))))
+    /// True for a part that was taken out, and is not to come again by itself.
+    pub fn is_gone(&self, part: IndexPart) -> bool {
+        self.sums.0[part as usize] == PartSum::Gone
     }
 
     /// Changes these parts, and puts them all at once in the place of those that a file names now.
@@ -145,31 +169,39 @@ impl IndexParts {
 
     /// Writes parts that have changed, and the file that names all.
     fn write(&self, file: &Path, changes: PartChanges) -> Result<PartSums> {
-        let (mut sums, before) = (PartSums::default(), self.sums());
+        let mut sums = PartSums::default();
         // Other units than those that these parts were made for are newer ones, and stay.
         let units_stay = matches!(changes[IndexPart::Units as usize], PartChange::Kept);
         let named =
-            PartSums::named(file).filter(|named| units_stay && *named != before && *named != PartSums::default());
+            PartSums::named(file).filter(|named| units_stay && *named != self.sums && *named != PartSums::default());
         for (part, change) in IndexPart::ALL.into_iter().zip(changes) {
-            let (bytes, is_made) = match (change, self.get(part)) {
-                (PartChange::Made(bytes), _) => (bytes, true),
-                (PartChange::Kept, _) if named.is_some() => {
-                    sums.0[part as usize] = named.and_then(|named| named.0[part as usize]);
-                    continue;
+            let kept = named.unwrap_or(self.sums).0[part as usize];
+            sums.0[part as usize] = match (change, kept) {
+                (PartChange::Gone, _) => PartSum::Gone,
+                (PartChange::Kept, kept) => kept,
+                (PartChange::Made(bytes), _) => {
+                    let sum = checksum(&bytes).ok_or_else(damaged)?;
+                    atomic::write(&part.file(file, &sum), &bytes)?;
+                    PartSum::Of(sum)
                 }
-                (PartChange::Kept, Some(kept)) => (kept.bytes().clone(), false),
-                _ => continue,
             };
-            let sum = checksum(&bytes).ok_or_else(damaged)?;
-            let path = part.file(file, &sum);
-            // One that is kept may have been replaced meanwhile.
-            if is_made || !path.is_file() {
-                atomic::write(&path, &bytes)?;
+            // One that is kept may have been replaced meanwhile, or have had another name.
+            if let (PartSum::Of(sum), Some(open)) = (sums.0[part as usize], self.get(part))
+                && self.sums.0[part as usize] == PartSum::Of(sum)
+                && !part.file(file, &sum).is_file()
+            {
+                atomic::write(&part.file(file, &sum), open.bytes())?;
             }
-            sums.0[part as usize] = Some(sum);
         }
         atomic::write(file, sums.sealed().bytes())?;
         Ok(sums)
+    }
+}
+
+impl PartSum {
+    /// A part that cannot be opened.
+    fn without(self) -> Self {
+        if self == Self::Gone { Self::Gone } else { Self::None }
     }
 }
 
@@ -179,9 +211,11 @@ impl PartSums {
             let sealed = Sealed::<1>::open(&MAGIC, &OpenFile::open(file)?)?;
             let (mut from, mut sums) = (Reader(sealed.section(0)), Self::default());
             for sum in &mut sums.0 {
-                let is_there = from.below(2)? == 1;
-                let bytes = from.bytes(size_of::<Checksum>())?;
-                *sum = is_there.then(|| checksum(bytes)).flatten();
+                *sum = match from.below(3)? {
+                    0 => PartSum::None,
+                    1 => PartSum::Gone,
+                    _ => PartSum::Of(checksum(from.bytes(size_of::<Checksum>())?).ok_or_else(damaged)?),
+                };
             }
             if from.0.is_empty() { Ok(sums) } else { Err(damaged()) }
         };
@@ -191,8 +225,14 @@ impl PartSums {
     fn sealed(&self) -> Sealed<1> {
         let mut to = Writer::default();
         for sum in self.0 {
-            to.number(u64::from(sum.is_some()));
-            to.0.extend_from_slice(&sum.unwrap_or_default());
+            match sum {
+                PartSum::None => to.number(0),
+                PartSum::Gone => to.number(1),
+                PartSum::Of(sum) => {
+                    to.number(2);
+                    to.0.extend_from_slice(&sum);
+                }
+            }
         }
         Sealed::of(&MAGIC, &[&to.0])
     }
@@ -203,9 +243,9 @@ impl PartSums {
     }
 
     fn open(&self, file: &Path) -> Result<IndexParts> {
-        let mut parts = IndexParts::default();
+        let mut parts = IndexParts { sums: *self, ..IndexParts::default() };
         for part in IndexPart::ALL {
-            let Some(sum) = &self.0[part as usize] else { continue };
+            let PartSum::Of(sum) = &self.0[part as usize] else { continue };
             let path = part.file(file, sum);
             let told =
                 |error: Error| error.within(format!("cannot use {}, which {} names", path.display(), file.display()));
@@ -216,7 +256,7 @@ impl PartSums {
             if checksum(opened.bytes()).as_ref() != Some(sum) {
                 return Err(told(unusable("is damaged: it is another one")));
             }
-            parts.0[part as usize] = Some(Arc::new(opened));
+            parts.open[part as usize] = Some(Arc::new(opened));
         }
         Ok(parts)
     }
@@ -226,7 +266,11 @@ impl PartSums {
     fn remove_others(&self, file: &Path) {
         let is_other = |path: &PathBuf| {
             let part = IndexPart::named(file, path);
-            part.is_some_and(|(part, sum)| sum.is_none() || sum != self.0[part as usize].as_ref().map(in_short))
+            let named = |part: IndexPart| match &self.0[part as usize] {
+                PartSum::Of(sum) => Some(in_short(sum)),
+                PartSum::None | PartSum::Gone => None,
+            };
+            part.is_some_and(|(part, sum)| sum.is_none() || sum != named(part))
         };
         let beside = fs::read_dir(folder_of(file)).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
         beside.filter(is_other).for_each(|path| _ = fs::remove_file(path));

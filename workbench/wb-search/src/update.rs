@@ -71,9 +71,9 @@ impl<'a> IndexUpdate<'a> {
         Ok(embedded)
     }
 
-    /// Leaves vectors out from now on; those that are kept for all projects stay.
+    /// Leaves vectors out until an encoder is named; those that are kept for all projects stay.
     pub fn forget_vectors(&mut self) {
-        if self.index.parts().get(IndexPart::Vectors).is_some() {
+        if !self.index.is_of_words_alone() {
             self.changes[IndexPart::Vectors as usize] = PartChange::Gone;
         }
     }

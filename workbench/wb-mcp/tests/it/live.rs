@@ -5,6 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
     time::Duration,
 };
 
@@ -83,10 +84,10 @@ fn the_encoder_of_the_index_is_opened_once_and_asked_each_time() {
     update.keep().unwrap();
 
     let opened = Arc::new(AtomicUsize::new(0));
-    let counts = (Arc::clone(&opened), Arc::clone(&encoder), made_by.clone());
-    let opener: EncoderOpener = Box::new(move |_| {
+    let counts = (Arc::clone(&opened), Arc::clone(&encoder), store.clone());
+    let opener: EncoderOpener = Box::new(move |_, _| {
         counts.0.fetch_add(1, Ordering::Relaxed);
-        Ok((counts.2.clone(), Arc::clone(&counts.1) as _))
+        Ok(Some((counts.2.clone(), Arc::clone(&counts.1) as _)))
     });
     let mut client = StreamClient::of(LiveProject::new(made.place(), opener).unwrap(), VERSIONS[1]);
     let before = encoder.0.load(Ordering::Relaxed);
@@ -101,10 +102,11 @@ fn the_encoder_of_the_index_is_opened_once_and_asked_each_time() {
 
     // One that cannot be opened, and one that is another by now: words alone, and that is said.
     let other = VectorEncoder { fingerprint: Fingerprint::of_bytes(b"other"), ..made_by };
+    let other = VectorStore::below(made.caches.path(), other);
     let changed = Arc::clone(&encoder);
     let openers: [EncoderOpener; 2] = [
-        Box::new(|_| Err(Error::failed("it is gone"))),
-        Box::new(move |_| Ok((other.clone(), Arc::clone(&changed) as _))),
+        Box::new(|_, _| Err(Error::failed("it is gone"))),
+        Box::new(move |_, _| Ok(Some((other.clone(), Arc::clone(&changed) as _)))),
     ];
     for (opener, why) in openers.into_iter().zip(["it is gone", "has changed"]) {
         let mut client = StreamClient::of(LiveProject::new(made.place(), opener).unwrap(), VERSIONS[1]);
@@ -112,6 +114,33 @@ fn the_encoder_of_the_index_is_opened_once_and_asked_each_time() {
         let note = answer["notes"][0].as_str().unwrap();
         assert!(note.starts_with("found by words alone: ") && note.contains(why), "{note}");
         assert_eq!(places(&answer), ["a.rs:1"]);
+        client.end();
+    }
+
+    // An index without vectors gets those of the encoder that is to make some, unless words alone are wanted.
+    for by_words in [false, true] {
+        let made = Made::of(&[("a.rs", "fn zebra() {}\n"), ("b.rs", "fn table() {}\n")]);
+        let place = made.place();
+        let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+        if by_words {
+            update.forget_vectors();
+        }
+        update.keep().unwrap();
+        let (store, encoder) = (store.clone(), Arc::clone(&encoder));
+        let opener: EncoderOpener = Box::new(move |kept, index| {
+            assert!(kept.is_none() || !index.is_of_words_alone());
+            Ok((!index.is_of_words_alone()).then(|| (store.clone(), Arc::clone(&encoder) as _)))
+        });
+        let mut client = StreamClient::of(LiveProject::new(made.place(), opener).unwrap(), VERSIONS[1]);
+        // The first may be answered by words, before vectors are there.
+        let mut found = || places(&client.answer("search", json!({"question": "horse"}))).len();
+        let expected = usize::from(!by_words);
+        let is_there = (0..200).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            found() == expected
+        });
+        assert!(is_there, "{by_words}");
+        assert_eq!(found(), expected);
         client.end();
     }
 }

@@ -18,7 +18,7 @@ use tokio::{
     task::JoinHandle,
 };
 use wb_mcp::{AgentServer, EncoderOpener, Error, LiveProject, Result, serve_streams};
-use wb_search::{IndexPlace, VectorEncoder};
+use wb_search::IndexPlace;
 
 /// Versions of the protocol: with a handshake, and without.
 const VERSIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -66,7 +66,7 @@ impl Made {
 }
 
 fn without_encoder() -> EncoderOpener {
-    Box::new(|_: &VectorEncoder| Err(Error::failed("no encoder is here")))
+    Box::new(|kept, _| if kept.is_some() { Err(Error::failed("no encoder is here")) } else { Ok(None) })
 }
 
 /// A client over streams that speaks one version.

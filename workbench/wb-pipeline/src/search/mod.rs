@@ -1,6 +1,7 @@
 //! A project's code found by words, names and meaning: its index, answers to questions, and the ranking measured on and
 //! fitted to questions of others.
 
+mod bag;
 mod bench;
 mod tune;
 mod watch;
@@ -13,8 +14,8 @@ use wb_core::{
 };
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
-    AnswerRequest, CodeIndex, IndexPlace, IndexUpdate, RankingWeights, SearchAnswer, VectorEncoder, answer::UNSURE,
-    structure::ScipCoverage, vector_store,
+    AnswerRequest, CodeIndex, IndexPlace, IndexUpdate, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder,
+    VectorStore, answer::UNSURE, structure::ScipCoverage, vector_store,
 };
 
 use crate::{
@@ -42,6 +43,11 @@ pub enum IndexEncoder {
 
 /// Indexes a project, or brings its index up to date; tells what is in it.
 pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<()> {
+    if let IndexEncoder::Named(reference, _) = encoder
+        && bag::is_meant(reference)
+    {
+        bag::train(anew, progress)?;
+    }
     // What cannot be opened is told before anything is read.
     if let IndexEncoder::Named(reference, device) = encoder {
         // Not held meanwhile: an index takes memory enough.
@@ -71,8 +77,8 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         let (all, dim) = (vectors.n_vectors(), encoder.dim);
         output::note(format!("{embedded} texts embedded now, by {} ({all} vectors of {dim} numbers)", encoder.opens));
     }
-    if index.vectors().is_none() && !matches!(encoder, IndexEncoder::Without) {
-        let how = "`wb train configs/code-bag.yaml` makes an encoder in a minute, `wb index --encoder latest` takes it";
+    if index.vectors().is_none() && !index.is_of_words_alone() {
+        let how = "`wb index --encoder bag`, which trains an encoder on this machine's code, once, in a minute";
         output::note(format!("found by words alone; to be found by meaning, too: {how}"));
     }
     if let Some(ScipCoverage { documents, current }) = ScipCoverage::of(&index)? {
@@ -90,11 +96,21 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
     Ok(())
 }
 
-/// Embeds what is new since the vectors of an index were made, by the encoder that made them; all, where it has changed.
+/// Embeds what is new since the vectors of an index were made, by the encoder that made them; all, where it has changed. An
+/// index without vectors gets those of this machine's own encoder, where there is one and words alone were not asked for.
 fn bring_up_vectors(update: &mut IndexUpdate<'_>, progress: Told<'_>) -> Result<Option<usize>> {
-    let Some(kept) = update.index().kept_vectors()? else { return Ok(None) };
-    let (made_by, encoder) = reopen(kept.encoder())?;
+    let kept = update.index().kept_vectors()?;
+    let Some((made_by, encoder)) = encoder_of(kept.as_ref(), update.index())? else { return Ok(None) };
     Ok(Some(update.embed(&vector_store(made_by)?, &encoder, progress)?))
+}
+
+/// Opens the encoder that is to make an index's vectors, if any is.
+fn encoder_of(kept: Option<&UnitVectors>, index: &CodeIndex) -> Result<Option<(VectorEncoder, BiEncoder)>> {
+    match kept {
+        Some(kept) => reopen(kept.encoder()).map(Some),
+        None if index.is_of_words_alone() => Ok(None),
+        None => bag::trained()?.map(|bag| open(&bag, DeviceConfig::Cpu)).transpose(),
+    }
 }
 
 /// Opens an encoder for vectors of units.
@@ -145,14 +161,17 @@ fn reopen(kept: &VectorEncoder) -> Result<(VectorEncoder, BiEncoder)> {
     })
 }
 
-/// Opens the encoder that made vectors, for a server that asks it again and again.
-pub fn opened_encoder(kept: &VectorEncoder) -> wb_core::Result<(VectorEncoder, Arc<dyn Encoder + Send + Sync>)> {
+/// Opens the encoder that is to make an index's vectors, if any is, for a server that asks it again and again.
+pub fn opened_encoder(kept: Option<&UnitVectors>, index: &CodeIndex) -> wb_core::Result<Option<OpenedEncoder>> {
     let failed = |error: anyhow::Error| {
         error.downcast().unwrap_or_else(|error: anyhow::Error| wb_core::Error::failed(format!("{error:#}")))
     };
-    let (made_by, encoder) = reopen(kept).map_err(failed)?;
-    Ok((made_by, Arc::new(encoder)))
+    let Some((made_by, encoder)) = encoder_of(kept, index).map_err(failed)? else { return Ok(None) };
+    Ok(Some((vector_store(made_by)?, Arc::new(encoder))))
 }
+
+/// An encoder that is open, and the store of its vectors.
+type OpenedEncoder = (VectorStore, Arc<dyn Encoder + Send + Sync>);
 
 /// Tells what an index has; true where it is there and nothing has changed since.
 pub fn status(place: &IndexPlace) -> Result<bool> {
@@ -201,6 +220,9 @@ fn holds(index: &CodeIndex) -> String {
     format!("{}{at}{further}: {files} files, {units} units, {bytes:.1} MB", index.root().display())
 }
 
+/// Answers to a question, where nothing else is asked for.
+const ANSWERS: usize = 10;
+
 /// Characters of a unit for people, who are shown a few lines of it.
 const FOR_PEOPLE: usize = 300;
 
@@ -231,6 +253,27 @@ pub enum SearchForm {
     Json,
 }
 
+impl SearchForm {
+    /// The form that is asked for by `--json`, `--snippets` and `--explain`.
+    pub fn of(json: bool, snippets: bool, explained: bool) -> Self {
+        match (json, snippets, explained) {
+            (true, ..) => Self::Json,
+            (_, true, _) => Self::Snippets,
+            (.., true) => Self::Explained,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Answers that are shown at most: as many as were asked for, all lines where there is no question.
+pub fn most_answers(asked_for: Option<u16>, has_question: bool) -> usize {
+    match asked_for {
+        Some(number) => usize::from(number),
+        None if has_question => ANSWERS,
+        None => usize::MAX,
+    }
+}
+
 impl ProjectSearch {
     /// Asks, after making the index where there is none; true where there was an answer.
     pub fn ask(mut self, place: &IndexPlace, progress: Told<'_>) -> Result<bool> {
@@ -245,7 +288,16 @@ impl ProjectSearch {
             }
             update.keep()?
         } else {
-            let mut index = place.open(progress)?;
+            let mut index = match place.read()? {
+                Some(index) => index,
+                None => {
+                    let (mut update, _) = place.update(false, progress)?;
+                    if by_meaning {
+                        bring_up_vectors(&mut update, progress)?;
+                    }
+                    update.keep()?
+                }
+            };
             if by_meaning {
                 self.ask_by_meaning(&mut index)?;
             }

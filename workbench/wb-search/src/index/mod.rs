@@ -265,6 +265,11 @@ impl CodeIndex {
         self.parts.get(IndexPart::Structures).is_some()
     }
 
+    /// True where vectors are not wanted, see [`crate::IndexUpdate::forget_vectors`].
+    pub fn is_of_words_alone(&self) -> bool {
+        self.parts.is_gone(IndexPart::Vectors)
+    }
+
     /// Vectors that are kept with it, which it was not given yet; none where there are none.
     pub fn kept_vectors(&self) -> Result<Option<UnitVectors>> {
         UnitVectors::of_part(self.parts.get(IndexPart::Vectors))

@@ -197,7 +197,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   wb index path/to/project
-  wb index path/to/project --encoder latest    # found by meaning too
+  wb index path/to/project --encoder bag       # found by meaning too
   wb index . ../library --dependency serde     # further folders, a dependency's source
   wb index notebooks --annotations datasets/synthetic/annotations/annotations.jsonl
   wb index --watch

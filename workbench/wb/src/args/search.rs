@@ -36,9 +36,9 @@ pub struct IndexArguments {
     /// Reads every file again, whatever index there is.
     #[arg(long)]
     pub anew: bool,
-    /// An encoder, whose vectors find units by what they mean: a folder, a hub id (owner/name@revision), a run, or
-    /// `latest`. The index keeps to it from then on.
-    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "words")]
+    /// An encoder, whose vectors find units by what they mean: a folder, a hub id (owner/name@revision), a run, `latest`,
+    /// or `bag`, which is trained on this machine's code, once, in a minute; indexes where none is named have it, too.
+    #[arg(long, value_name = "DIR|ID|RUN|bag", conflicts_with = "words")]
     pub encoder: Option<String>,
     /// Device to embed on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
     #[arg(long, default_value = "auto", value_parser = super::device, requires = "encoder")]

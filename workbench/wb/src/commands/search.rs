@@ -19,9 +19,6 @@ use wb_search::{
 use super::End;
 use crate::{args, output};
 
-/// Answers to a question, where nothing else is asked for.
-const ANSWERS: usize = 10;
-
 /// `wb index`
 pub fn index(arguments: args::IndexArguments) -> Result<End> {
     let Some((folder, further)) = arguments.folders.split_first() else { bail!("wb index DIR: a folder") };
@@ -73,12 +70,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     if arguments.snippets.is_some() && question.roles.is_empty() {
         question.roles = SearchAnswer::OF_SNIPPETS.to_vec();
     }
-    let form = match &arguments {
-        args::SearchArguments { json: true, .. } => SearchForm::Json,
-        args::SearchArguments { snippets: Some(_), .. } => SearchForm::Snippets,
-        args::SearchArguments { explain: true, .. } => SearchForm::Explained,
-        _ => SearchForm::Text,
-    };
+    let form = SearchForm::of(arguments.json, arguments.snippets.is_some(), arguments.explain);
     let mut weights = search::weights(arguments.weights.as_deref())?;
     weights.excerpt = weights.excerpt.filter(|_| !arguments.whole && arguments.snippets.is_none());
     let issue = arguments.issue.as_deref().map(typed::text_of).transpose()?;
@@ -90,11 +82,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
     let files = place.context(current_file.as_deref(), &recent_files)?;
     parted.set_context(&SearchContext { files, queries, task }, &weights.context);
     parted.set_hops(arguments.hops);
-    let most = match (arguments.snippets.or(arguments.number), issue.is_none() && text.is_empty()) {
-        (Some(number), _) => usize::from(number),
-        (None, true) => usize::MAX,
-        (None, false) => ANSWERS,
-    };
+    let most = search::most_answers(arguments.snippets.or(arguments.number), issue.is_some() || !text.is_empty());
     let args::SearchArguments { regexp: pattern, budget, abstain, .. } = arguments;
     let asked = ProjectSearch {
         request: AnswerRequest { question, parted, pattern, most, budget, abstain, routed: None },

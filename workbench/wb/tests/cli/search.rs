@@ -96,6 +96,20 @@ fn vectors_of_an_encoder_are_made_once_and_asked_until_they_are_forgotten() {
 }
 
 #[test]
+fn indexes_have_the_encoder_of_this_machine_where_none_is_named_and_words_alone_are_not_asked_for() {
+    let sandbox = project();
+    let index = |more: &[&str]| sandbox.wb(&[&["index", "project"], more].concat());
+    assert!(index(&[]).contains("to be found by meaning, too: `wb index --encoder bag`"));
+    sandbox.golden_encoder("tiny-bert", ".cache/wb/bag/encoder");
+    assert!(index(&[]).contains("2 texts embedded now, by "), "{}", index(&[]));
+    assert!(!index(&["--words"]).contains("by meaning"));
+    assert!(!index(&[]).contains("texts embedded") && index(&["--encoder", "bag"]).contains("0 texts embedded now"));
+    sandbox.succeeds(&["index", "project", "--index", "other", "--words"]);
+    let asked = |index: &str| sandbox.wb(&["search", "job", "--project", "project", "--explain", "--index", index]);
+    assert!(asked("new").contains(", meaning ") && !asked("other").contains(", meaning "));
+}
+
+#[test]
 fn what_cannot_be_searched_says_what_to_do() {
     let sandbox = project();
     let wb = |arguments: &[&str]| sandbox.wb(&[arguments, &["--project", "project", "--index", "index"]].concat());
