@@ -50,7 +50,7 @@ pub fn train(anew: bool, progress: Told<'_>) -> Result<()> {
     }
     let recipe = work.join("search-bag.yaml");
     atomic::write(&recipe, RECIPE.as_bytes())?;
-    output::note("training an encoder on the code that is installed here, once, which takes about a minute".to_owned());
+    output::note("training an encoder on the code that is installed here, once, which takes about a minute");
     let encoder = trained_in(&work, &recipe, progress).map_err(|error| {
         let what = format!("no encoder could be trained on this machine's own code: {error:#}");
         let hint =
