@@ -10,8 +10,16 @@ const COMMITS: &str = "1000";
 const COMMIT: &str = "\u{1}time ";
 /// Seconds of a day.
 const DAY: u64 = 86_400;
+/// Days of a year.
+const YEAR: f32 = 365.0;
 /// Days beyond which a file is not older.
 const OLDEST: u64 = 100_000;
+
+/// Recency of a change of some days' age: 1 at the commit that was indexed, halved by each year before it, 0 where it is not
+/// known.
+pub(crate) fn recency(days: Option<u32>) -> f32 {
+    days.map_or(0.0, |days| 0.5_f32.powf(days as f32 / YEAR))
+}
 
 /// Days from the last commit that changed a file to the one that the folder is at, by the file's path below the folder.
 /// Nothing for files that older commits changed, for those that are in no commit, and where there is no git.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use wb_retrieval::MappedBytes;
 
-use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit};
+use super::{Counts, IndexedFile, IndexedUnit, Postings, UnitNames, gathered::GatheredUnit, word_signs::WordSigns};
 use crate::{
     Error, Result,
     annotations::{AnnotationFile, ProjectAnnotations},
@@ -20,7 +20,7 @@ const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.
 #[derive(Debug, Clone)]
-pub(super) struct Sections(Sealed<SECTIONS>);
+pub(super) struct Sections(Sealed<SECTIONS>, WordSigns);
 
 impl Sections {
     /// Sections of a file.
@@ -35,7 +35,7 @@ impl Sections {
 
     fn of(sealed: Sealed<SECTIONS>) -> Result<Self> {
         let whole = [2, 5].iter().all(|section| sealed.section(*section).len().is_multiple_of(8));
-        if whole { Ok(Self(sealed)) } else { Err(damaged()) }
+        if whole { Ok(Self(sealed, WordSigns::default())) } else { Err(damaged()) }
     }
 
     pub(super) fn bytes(&self) -> &MappedBytes {
@@ -99,32 +99,34 @@ impl Sections {
 
     /// The bytes of a trigram's files.
     pub(super) fn find_trigram(&self, wanted: Trigram) -> Result<Option<&[u8]>> {
-        halved(self.n_trigrams(), &wanted, |at| self.trigram(at))
+        let at = first_from([0, self.n_trigrams()], &wanted, |at| Ok(self.trigram(at)?.0))?;
+        let found = if at < self.n_trigrams() { Some(self.trigram(at)?) } else { None };
+        Ok(found.filter(|(found, _)| *found == wanted).map(|(_, files)| files))
     }
 
     /// The bytes of a word's postings, by halving.
     pub(super) fn find(&self, word: &str) -> Result<Option<&[u8]>> {
-        halved(self.n_words(), &word.as_bytes(), |at| self.entry(at))
+        let at = self.first_word(word)?;
+        let found = if at < self.n_words() { Some(self.entry(at)?) } else { None };
+        Ok(found.filter(|(found, _)| *found == word.as_bytes()).map(|(_, postings)| postings))
+    }
+
+    /// The position of the first word that is not before another.
+    fn first_word(&self, wanted: &str) -> Result<usize> {
+        let word = |at: usize| Ok(self.entry(at)?.0);
+        let range = self.1.around(self.n_words(), wanted.as_bytes(), word)?;
+        first_from(range, &wanted.as_bytes(), word)
     }
 
     /// Words that begin so, ascending.
     pub(super) fn beginning<'a>(&'a self, prefix: &str) -> Result<impl Iterator<Item = Result<&'a str>>> {
-        let first = first_from(self.n_words(), &prefix.as_bytes(), |at| Ok(self.entry(at)?.0))?;
-        let words = (first..self.n_words()).map(|at| Ok(self.word(at)?.0));
+        let words = (self.first_word(prefix)?..self.n_words()).map(|at| Ok(self.word(at)?.0));
         Ok(words.take_while(move |found| found.as_ref().map_or(true, |word| word.starts_with(prefix))))
     }
 }
 
-/// The value of a key among `n` that ascend.
-fn halved<K: Ord, V>(n: usize, wanted: &K, entry: impl Fn(usize) -> Result<(K, V)>) -> Result<Option<V>> {
-    let at = first_from(n, wanted, |at| Ok(entry(at)?.0))?;
-    let found = if at < n { Some(entry(at)?) } else { None };
-    Ok(found.filter(|(key, _)| key == wanted).map(|(_, value)| value))
-}
-
-/// The position of the first of `n` ascending keys that is not before one, by halving.
-fn first_from<K: Ord>(n: usize, wanted: &K, key: impl Fn(usize) -> Result<K>) -> Result<usize> {
-    let (mut low, mut high) = (0, n);
+/// The position of the first of ascending keys, between two, that is not before one, by halving.
+fn first_from<K: Ord>([mut low, mut high]: [usize; 2], wanted: &K, key: impl Fn(usize) -> Result<K>) -> Result<usize> {
     while low < high {
         let middle = low + (high - low) / 2;
         match key(middle)? < *wanted {
@@ -169,7 +171,8 @@ pub(super) fn encode(
         sections[5].0.extend_from_slice(&trigram.to_le_bytes());
         sections[5].0.extend_from_slice(&end);
     }
-    Ok(Sections(Sealed::of(&MAGIC, &sections.each_ref().map(|section| section.0.as_slice()))))
+    let sealed = Sealed::of(&MAGIC, &sections.each_ref().map(|section| section.0.as_slice()));
+    Ok(Sections(sealed, WordSigns::default()))
 }
 
 fn end_of(section: &Writer) -> Result<[u8; 4]> {

@@ -7,6 +7,7 @@ mod build;
 mod gathered;
 mod layout;
 mod variants;
+mod word_signs;
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use crate::{
     annotations::AnnotationFile,
     bytes::{OpenFile, Reader},
     files::{FileRole, FolderFiles, readable, text_below},
+    history::recency,
     index::layout::{IndexedFiles, Sections},
     parts::{IndexPart, IndexParts},
     patterns::{FileList, Trigram},
@@ -109,6 +111,8 @@ pub struct CodeIndex {
     units: Vec<IndexedUnit>,
     /// The length of each unit in words, as a multiple of the mean; by itself, since every word of a question looks at it.
     lengths: Vec<f32>,
+    /// [`recency`] of each file, for the same reason.
+    recencies: Vec<f32>,
     sections: Sections,
     vectors: Option<UnitVectors>,
     /// The files that it was read from; none of what was not kept yet.
@@ -186,6 +190,11 @@ impl CodeIndex {
         &self.lengths
     }
 
+    /// Recency of each file's last change, see [`crate::ranking::Signals::recent`].
+    pub(crate) fn recencies(&self) -> &[f32] {
+        &self.recencies
+    }
+
     /// Vectors of its units in their order, where an encoder made them.
     pub fn vectors(&self) -> Option<&UnitVectors> {
         self.vectors.as_ref()
@@ -201,7 +210,8 @@ impl CodeIndex {
     /// A copy without vectors.
     #[must_use]
     pub fn without_vectors(&self) -> Self {
-        let Self { root, commit, further, annotations, files, units, lengths, sections, parts, vectors: _ } = self;
+        let Self { root, commit, further, annotations, files, units, lengths, recencies, sections, parts, vectors: _ } =
+            self;
         Self {
             root: root.clone(),
             commit: commit.clone(),
@@ -210,6 +220,7 @@ impl CodeIndex {
             files: files.clone(),
             units: units.clone(),
             lengths: lengths.clone(),
+            recencies: recencies.clone(),
             sections: sections.clone(),
             parts: parts.clone(),
             vectors: None,
@@ -281,8 +292,9 @@ impl CodeIndex {
         let words: u64 = units.iter().map(|unit| u64::from(unit.words)).sum();
         let mean = words as f32 / units.len().max(1) as f32;
         let lengths = units.iter().map(|unit| unit.words as f32 / mean.max(f32::MIN_POSITIVE)).collect();
+        let recencies = files.iter().map(|file| recency(file.age)).collect();
         let (root, vectors, parts) = (root.to_owned(), None, IndexParts::default());
-        Ok(Self { root, commit, further, annotations, files, units, lengths, sections, vectors, parts })
+        Ok(Self { root, commit, further, annotations, files, units, lengths, recencies, sections, vectors, parts })
     }
 
     /// A word's postings; none where it stands nowhere.

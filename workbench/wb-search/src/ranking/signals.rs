@@ -2,7 +2,6 @@
 
 use std::collections::hash_map::Entry;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use wb_retrieval::{code_tokens::CodeTokenizer, top_k::top_k};
@@ -84,10 +83,6 @@ impl Signals {
     }
 }
 
-/// Days of a year.
-const YEAR: f32 = 365.0;
-/// Files whose units one thread looks at.
-const TOGETHER: usize = 512;
 /// Meaning from which a unit may answer that has no word of the question.
 const MEANT: f32 = 0.5;
 
@@ -99,7 +94,7 @@ pub(super) fn candidates(
     context: &ContextWeights,
     most: usize,
 ) -> Result<Vec<(usize, Signals)>> {
-    let (files, units) = (index.files(), index.units());
+    let (files, units, recencies) = (index.files(), index.units(), index.recencies());
     let mut said = WordScores::new(index, weights);
     let mut asked = AskedWords { words: Vec::new(), all: 0.0, variants: weights.variants };
     for (word, count) in question.words() {
@@ -132,7 +127,7 @@ pub(super) fn candidates(
         stem: share(paths[at][1]),
         coherence: coherence[at],
         theme: theme[at],
-        recent: file.age.map_or(0.0, |days| 0.5_f32.powf(days as f32 / YEAR)),
+        recent: recencies[at],
         role: roles[file.role as usize],
         context: question.context.factor(&file.path, context),
         ..Signals::default()
@@ -144,19 +139,17 @@ pub(super) fn candidates(
         Signals { words: scores[unit] / best, meaning: meaning[unit], ..of_file }
     };
     // Words and meaning are all that the units of a file differ by, so that the rest is reckoned once a file.
-    let of_units = |(file, signals): (&IndexedFile, &Signals)| {
+    let mut first_scores = vec![0.0_f32; units.len()];
+    for (file, signals) in files.iter().zip(&of_files) {
         let (factor, of_file) = (signals.factor(weights), signals.of_file(weights));
         let [from, to] = file.units.map(|unit| unit as usize);
-        scores[from..to].iter().zip(&meaning[from..to]).map(move |(words, meaning)| {
-            match *words > 0.0 || *meaning >= MEANT {
-                true => factor * (words / best + weights.means * meaning + of_file),
-                false => f32::NEG_INFINITY,
-            }
-        })
-    };
-    let files_and_signals = files.par_iter().zip(&of_files).with_min_len(TOGETHER);
-    // The units of a file stand behind those of the file before it.
-    let first_scores: Vec<f32> = files_and_signals.flat_map_iter(of_units).collect();
+        let of_units = scores[from..to].iter().zip(&meaning[from..to]);
+        for (score, (words, meaning)) in first_scores[from..to].iter_mut().zip(of_units) {
+            // Reckoned for all, which several at once are quicker for than a choice.
+            let of_unit = factor * (words / best + weights.means * meaning + of_file);
+            *score = if (*words > 0.0) | (*meaning >= MEANT) { of_unit } else { f32::NEG_INFINITY };
+        }
+    }
     let may_answer = top_k(&first_scores, most).into_iter().filter(|hit| hit.score > f32::NEG_INFINITY);
     let mut found: Vec<(usize, Signals)> = may_answer.map(|hit| (hit.document, first_look(hit.document))).collect();
     let mut tokens = tokenizer();
@@ -232,6 +225,8 @@ impl<'a> AskedWords<'a> {
     /// Share of the question that a name spells, times the share of the name that the question spells.
     fn spelled_by(&self, name: &[String]) -> f32 {
         let like = |own: &str, asked: &AskedWord<'_>| match own == asked.word {
+            // Most differ by their first letter, of which the root is one.
+            _ if own.as_bytes().first() != asked.word.as_bytes().first() => 0.0,
             true => 1.0,
             // A word begins with its root.
             false if own.starts_with(asked.root) && root(own) == asked.root => self.variants,
@@ -253,9 +248,9 @@ fn best_of_files<const N: usize>(index: &CodeIndex, scores: &[f32]) -> Vec<f32> 
         for score in &scores[range[0] as usize..range[1] as usize] {
             let mut score = *score;
             for place in &mut best {
-                if score > *place {
-                    std::mem::swap(place, &mut score);
-                }
+                // Values that are chosen, in place of a jump that nobody can foresee.
+                let (more, less) = if score > *place { (score, *place) } else { (*place, score) };
+                (*place, score) = (more, less);
             }
         }
         best.iter().sum::<f32>()
