@@ -1,4 +1,4 @@
-//! Encoders and rankers by name: a folder, a run, `latest`, or an id of the hub; the one form for YAML and command line.
+//! Encoders and rankers by name: a folder, a run, `latest`, `bag`, or an id of the hub; the one form for YAML and command line.
 
 use std::{
     borrow::Cow,
@@ -18,7 +18,7 @@ use serde::{
 use crate::{
     Error, Result, RunDir,
     paths::{caches, expand_home},
-    remote,
+    remote, run_dir,
 };
 
 /// An encoder as a person names it. In YAML a text, or a map with more to say:
@@ -70,8 +70,24 @@ impl EncoderRef {
         Ok(caches()?.join("wb/bag/encoder"))
     }
 
-    /// The place that is meant: a folder that is there, else by the name's form.
+    /// True for the name of this machine's own encoder, where neither a folder nor a run is called so.
+    pub fn is_bag(&self, runs: &Path) -> Result<bool> {
+        if self.id != BAG || Path::new(BAG).is_dir() || runs.join(BAG).is_dir() {
+            return Ok(false);
+        }
+        // A run's name stands between its date and its hash.
+        let is_so = |run: &RunDir| run.id().len() > 20 && run.id().get(11..run.id().len() - 9) == Some(BAG);
+        Ok(!run_dir::list(runs)?.iter().any(is_so))
+    }
+
+    /// The place that is meant: this machine's own encoder by its name, a folder that is there, else by the name's form.
     pub fn place(&self, runs: &Path) -> Result<EncoderPlace> {
+        if self.is_bag(runs)? {
+            let folder = Self::bag_folder()?;
+            let hint = "`wb index --encoder bag` trains it on this machine";
+            let untrained = || Error::unknown("encoder", BAG).with_hint(hint);
+            return folder.is_dir().then_some(EncoderPlace::Folder(folder)).ok_or_else(untrained);
+        }
         let typed = self.name();
         let folder = remote::local(&expand_home(Path::new(&typed)))?;
         if folder.is_dir() {
@@ -89,14 +105,7 @@ impl EncoderRef {
             // With `~` taken for the home folder: the place that was looked at.
             return Err(Error::unknown("folder", folder.display().to_string()).with_hint(hint));
         }
-        let run = RunDir::open(runs, &self.id);
-        if self.id == BAG && run.is_err() {
-            let folder = Self::bag_folder()?;
-            let untrained =
-                || Error::unknown("run", BAG).with_hint("`wb index --encoder bag` trains it on this machine");
-            return folder.is_dir().then_some(EncoderPlace::Folder(folder)).ok_or_else(untrained);
-        }
-        let run = run.map_err(|error| match error {
+        let run = RunDir::open(runs, &self.id).map_err(|error| match error {
             Error::Unknown { name, hint, .. } => {
                 // A near run's name is the best help; a list of runs is none for who meant a folder.
                 let near = hint.filter(|hint| hint.starts_with("did you mean") || name == "latest");
@@ -176,7 +185,7 @@ impl Serialize for EncoderRef {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AsMap {
-    /// The name: a folder (a leading `~` is the home folder), a run, `latest`, or `owner/name` on the hub; all that is
+    /// The name: a folder (a leading `~` is the home folder), a run, `latest`, `bag`, or `owner/name` on the hub; all that is
     /// to be said where it stands alone.
     id: String,
     /// A commit, a branch or a tag of a repository of the hub, as in `id@revision`; empty for its main branch.
@@ -199,7 +208,7 @@ impl JsonSchema for EncoderRef {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "An encoder: a folder, a run, `latest`, `owner/name` of the hub, or a map with `id`.",
+            "description": "An encoder: a folder, a run, `latest`, `bag`, `owner/name` of the hub, or a map with `id`.",
             "anyOf": [{ "type": "string" }, AsMap::json_schema(generator)],
         })
     }
@@ -384,5 +393,17 @@ mod tests {
             assert_eq!(error.to_string(), expected);
             assert!(error.hint().is_some_and(|hint| hint.contains("owner/name")), "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_run_that_is_called_bag_is_one_and_others_with_that_word_in_their_name_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_bag = |name: &str| EncoderRef::from(name).is_bag(folder.path()).unwrap();
+        for (run, expected) in [("2026-11-29-code-bag-014d8c46", true), ("2026-11-29-bag-014d8c46", false)] {
+            fs::create_dir_all(folder.path().join(run)).unwrap();
+            fs::write(folder.path().join(run).join("manifest.json"), "{}").unwrap();
+            assert_eq!(is_bag("bag"), expected, "{run}");
+        }
+        assert!(!is_bag("code-bag") && !is_bag("latest"));
     }
 }

@@ -78,7 +78,8 @@ fn refused(path: &Path, source: io::Error) -> Error {
     }
     let message = format!("cannot be locked, as its file system has no locks ({source})");
     Error::data(path.display().to_string(), message).with_hint(
-        "use a folder on a disk of this machine (HF_HOME moves the hub's cache), or mount the shared one with locks",
+        "use a folder on a disk of this machine (HF_HOME moves the hub's cache, --index an index), or mount the shared one with \
+         locks",
     )
 }
 

@@ -163,8 +163,8 @@ impl LiveProject {
         kept.failed.is_none()
     }
 
-    /// Brings the index, its structures and its vectors up to date; where there was none, its words are answered from as soon as
-    /// they are there.
+    /// Brings the index, its structures and its vectors up to date; its words are answered from as soon as they are there, where
+    /// there was none or where vectors take their time.
     fn bring_up(&self) -> Result<()> {
         let mut told = |progress: Progress| locked(&self.kept).progress = Some(progress);
         let is_first = locked(&self.kept).index.is_none();
@@ -173,14 +173,19 @@ impl LiveProject {
             self.keep(index, notes);
         }
         let (mut update, _) = self.place.update(false, &mut told)?;
-        let (missing, notes) = self.with_vectors(update.index_mut())?;
-        if !locked(&self.kept).index.as_ref().is_some_and(|kept| kept.index.has_structures()) {
+        let (missing, mut notes) = self.with_vectors(update.index_mut())?;
+        let has_structures = locked(&self.kept).index.as_ref().is_some_and(|kept| kept.index.has_structures());
+        if missing > 0 || !has_structures {
             self.keep(update.index().clone(), notes.clone());
         }
-        update.structures(&mut told)?;
+        if let Err(error) = update.structures(&mut told) {
+            notes.push(format!("structures are not of all that is new: {}", error.in_one_line()));
+        }
         let encoder = locked(&self.encoder).clone();
-        if let Some((store, encoder)) = encoder.filter(|_| missing > 0) {
-            update.embed(&store, encoder.as_ref(), &mut told)?;
+        if let Some((store, encoder)) = encoder.filter(|_| missing > 0)
+            && let Err(error) = update.embed(&store, encoder.as_ref(), &mut told)
+        {
+            notes.push(format!("what is new is found by words alone: {}", error.in_one_line()));
         }
         self.keep(update.keep()?, notes);
         Ok(())
@@ -205,7 +210,7 @@ impl LiveProject {
     /// Opens the encoder of vectors, or the one that is to make some, unless it is open.
     fn open_encoder(&self, vectors: Option<&UnitVectors>, index: &CodeIndex) -> Result<Option<VectorEncoder>> {
         let mut open = locked(&self.encoder);
-        let is_of = |store: &VectorStore| vectors.is_some_and(|kept| kept.encoder() == store.encoder());
+        let is_of = |store: &VectorStore| vectors.is_some_and(|kept| is_same(kept, store));
         if !open.as_ref().is_some_and(|(store, _)| is_of(store)) {
             *open = (self.opener)(vectors, index)?;
         }
@@ -224,7 +229,7 @@ impl LiveProject {
     pub(crate) fn encoder(&self, now: &ProjectNow) -> Option<Arc<dyn Encoder + Send + Sync>> {
         let vectors = now.index().vectors()?;
         let open = locked(&self.encoder);
-        open.as_ref().filter(|(store, _)| store.encoder() == vectors.encoder()).map(|(_, encoder)| Arc::clone(encoder))
+        open.as_ref().filter(|(store, _)| is_same(vectors, store)).map(|(_, encoder)| Arc::clone(encoder))
     }
 
     /// The graph of the project as a question finds it.
@@ -255,6 +260,11 @@ impl ProjectNow {
     pub fn stale(&self) -> impl Iterator<Item = &String> {
         self.changes.changed.iter().chain(&self.changes.gone)
     }
+}
+
+/// True for vectors of a store's encoder, wherever that was opened from.
+fn is_same(vectors: &UnitVectors, store: &VectorStore) -> bool {
+    vectors.encoder().fingerprint == store.encoder().fingerprint
 }
 
 /// Reason that there is no index yet.

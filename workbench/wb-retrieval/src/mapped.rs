@@ -10,12 +10,13 @@ use crate::{Error, Result};
 /// Maps a file. Whoever writes such a file replaces it whole: what is mapped stays as it was then.
 pub fn map_file(path: &Path) -> Result<MappedBytes> {
     let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
-    let length = std::fs::metadata(path).map_err(Error::io("read", path))?.len();
+    std::fs::metadata(path).map_err(Error::io("read", path))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().map(Path::new).unwrap_or(path);
     let folder = MmapDirectory::open(folder).map_err(|error| Error::io("open", folder)(other(&error)))?;
     let file = folder.get_file_handle(name).map_err(|error| Error::io("map", path)(other(&error)))?;
-    Arc::clone(&file).read_bytes(0..length as usize).map_err(Error::io("map", path))
+    // Of what is mapped: another file may have been put in its place since it was looked for.
+    Arc::clone(&file).read_bytes(0..file.len()).map_err(Error::io("map", path))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! its place, all of them are replaced at once.
 //!
 //! A part is named by its kind and by what is in it, and never changes. Whoever has opened them keeps them, also when they are
-//! replaced; what was made and never named is taken out with the next that is.
+//! replaced. One process at a time changes a set, from reading it to putting another in its place; what one that was killed
+//! has left is taken out by the next.
 
 use std::{
     fs::{self, File},
@@ -84,18 +85,17 @@ impl IndexPart {
         beside(file, &format!(".{}-{}", self.name(), in_short(sum)))
     }
 
-    /// The part and the checksum, as far as it is told, that the name of a file beside `file` has. Before parts were named by
-    /// what is in them, those beside the units had no checksum there.
+    /// The part, and the checksum as far as it is told, that the name of a file beside `file` has, where it is a part by its
+    /// first bytes, too: a file of such a name may be somebody's. Before parts were named by what is in them, those beside the
+    /// units had no checksum there.
     fn named(file: &Path, path: &Path) -> Option<(Self, Option<String>)> {
-        let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-        let ending = name(path)?.strip_prefix(&name(file)?)?.strip_prefix('.')?.to_owned();
-        let (kind, sum) = ending.split_once('-').map_or((ending.as_str(), None), |(kind, sum)| (kind, Some(sum)));
+        let name = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec());
+        let (own, path_name) = (name(file)?, name(path)?);
+        let ending = std::str::from_utf8(path_name.strip_prefix(own.as_slice())?.strip_prefix(b".")?).ok()?;
+        let (kind, sum) = ending.split_once('-').map_or((ending, None), |(kind, sum)| (kind, Some(sum)));
         let part = Self::ALL.into_iter().find(|part| part.name() == kind)?;
-        let is_one = match sum {
-            Some(sum) => sum.len() == 16 && sum.bytes().all(|byte| byte.is_ascii_hexdigit()),
-            // A file of such a name may be somebody's.
-            None => is_from_before(path),
-        };
+        let is_sum = |sum: &str| sum.len() == 16 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_one = sum.is_none_or(is_sum) && begins_with(path, &[b"wbunit", b"wbvecs", b"wbstru", b"wbscip"]);
         is_one.then(|| (part, sum.map(str::to_owned)))
     }
 }
@@ -117,21 +117,29 @@ impl IndexParts {
         }
     }
 
-    /// The parts that a file names, as far as they can be opened; those of the version before it, too, which named none.
+    /// The parts that a file names, as far as they can be opened. Of a file that does not say it, being damaged or of another
+    /// version, the last ones of each kind.
     pub fn salvaged(file: &Path) -> Self {
-        let sums = PartSums::read(file).unwrap_or_default();
         let mut parts = Self::default();
+        let named = PartSums::named(file);
+        let beside = if named.is_some() { Vec::new() } else { files_beside(file) };
         for part in IndexPart::ALL {
-            let path = match sums.0[part as usize] {
-                PartSum::Of(sum) => part.file(file, &sum),
-                PartSum::Gone => PathBuf::new(),
-                PartSum::None => beside(file, &format!(".{}", part.name())),
+            let of_kind = |path: &&PathBuf| IndexPart::named(file, path).is_some_and(|(kind, _)| kind == part);
+            let changed = |path: &&PathBuf| path.metadata().and_then(|about| about.modified()).ok();
+            let path = match named.map(|named| named.0[part as usize]) {
+                Some(PartSum::Of(sum)) => Some(part.file(file, &sum)),
+                Some(PartSum::Gone) => {
+                    parts.sums.0[part as usize] = PartSum::Gone;
+                    None
+                }
+                Some(PartSum::None) => None,
+                None => beside.iter().filter(of_kind).max_by_key(changed).cloned(),
             };
-            let is_one = matches!(sums.0[part as usize], PartSum::Of(_)) || is_from_before(&path);
-            let opened = is_one.then(|| OpenFile::open(&path).ok()).flatten();
-            let sum = opened.as_ref().and_then(|part| checksum(part.bytes()));
-            parts.sums.0[part as usize] = sum.map_or(sums.0[part as usize].without(), PartSum::Of);
-            parts.open[part as usize] = opened.filter(|_| sum.is_some()).map(Arc::new);
+            let opened = path.and_then(|path| OpenFile::open(&path).ok());
+            if let Some((open, sum)) = opened.and_then(|open| checksum(open.bytes()).map(|sum| (open, sum))) {
+                parts.sums.0[part as usize] = PartSum::Of(sum);
+                parts.open[part as usize] = Some(Arc::new(open));
+            }
         }
         parts
     }
@@ -151,13 +159,34 @@ impl IndexParts {
         self.sums.0[part as usize] == PartSum::Gone
     }
 
-    /// Changes these parts, and puts them all at once in the place of those that a file names now.
+    /// Takes the lock of those who change the parts that a file names; an error where another process has it. With
+    /// `waiting`, waits for that one.
+    pub fn lock(file: &Path, waiting: Option<&mut dyn FnMut()>) -> Result<FileLock> {
+        let lock = beside(file, ".wb-lock");
+        let is_ours = match lock.symlink_metadata() {
+            Ok(about) => about.is_file() && (about.len() == 0 || begins_with(&lock, &[b"pid "])),
+            Err(_) => true,
+        };
+        if !is_ours {
+            let what = format!("{} is there and is no lock of this program", lock.display());
+            return Err(Error::failed(what).with_hint("--index another/file"));
+        }
+        match waiting {
+            Some(waiting) => FileLock::wait(&lock, |_| waiting()),
+            None => FileLock::take(&lock, file),
+        }
+    }
+
+    /// True where these are the parts that a file names now; of none, where it names none.
+    pub fn are_named_now(&self, file: &Path) -> bool {
+        PartSums::named(file) == Some(self.sums)
+    }
+
+    /// Changes these parts, and puts them all at once in the place of those that a file names: theirs who has the lock.
     pub fn replace(self, file: &Path, changes: PartChanges) -> Result<Self> {
         if changes.iter().all(|change| matches!(change, PartChange::Kept)) {
             return Ok(self);
         }
-        // One at a time: the parts that nobody has named yet are those of this one.
-        let _lock = FileLock::wait(&beside(file, ".lock"), |_| {})?;
         atomic::remove_abandoned(folder_of(file));
         let sums = self.write(file, changes);
         // Where that has failed, those of before are what is named.
@@ -167,48 +196,54 @@ impl IndexParts {
         sums?.open(file)
     }
 
-    /// Writes parts that have changed, and the file that names all.
-    fn write(&self, file: &Path, changes: PartChanges) -> Result<PartSums> {
-        let mut sums = PartSums::default();
-        // Other units than those that these parts were made for are newer ones, and stay.
-        let units_stay = matches!(changes[IndexPart::Units as usize], PartChange::Kept);
-        let named =
-            PartSums::named(file).filter(|named| units_stay && *named != self.sums && *named != PartSums::default());
+    /// Changes these parts in memory alone.
+    pub fn changed(mut self, file: &Path, changes: PartChanges) -> Self {
         for (part, change) in IndexPart::ALL.into_iter().zip(changes) {
-            let kept = named.unwrap_or(self.sums).0[part as usize];
-            sums.0[part as usize] = match (change, kept) {
-                (PartChange::Gone, _) => PartSum::Gone,
-                (PartChange::Kept, kept) => kept,
-                (PartChange::Made(bytes), _) => {
-                    let sum = checksum(&bytes).ok_or_else(damaged)?;
-                    atomic::write(&part.file(file, &sum), &bytes)?;
-                    PartSum::Of(sum)
+            let (open, sum) = match change {
+                PartChange::Kept => continue,
+                PartChange::Gone => (None, PartSum::Gone),
+                PartChange::Made(bytes) => {
+                    let sum = checksum(&bytes).unwrap_or_default();
+                    (Some(Arc::new(OpenFile::of_bytes(&part.file(file, &sum), bytes))), PartSum::Of(sum))
                 }
             };
-            // One that is kept may have been replaced meanwhile, or have had another name.
-            if let (PartSum::Of(sum), Some(open)) = (sums.0[part as usize], self.get(part))
-                && self.sums.0[part as usize] == PartSum::Of(sum)
-                && !part.file(file, &sum).is_file()
-            {
-                atomic::write(&part.file(file, &sum), open.bytes())?;
+            (self.open[part as usize], self.sums.0[part as usize]) = (open, sum);
+        }
+        self
+    }
+
+    /// Writes parts that have changed, and the file that names all.
+    fn write(&self, file: &Path, changes: PartChanges) -> Result<PartSums> {
+        let mut sums = self.sums;
+        for (part, change) in IndexPart::ALL.into_iter().zip(changes) {
+            let (bytes, is_made) = match (change, self.get(part)) {
+                (PartChange::Gone, _) => {
+                    sums.0[part as usize] = PartSum::Gone;
+                    continue;
+                }
+                (PartChange::Made(bytes), _) => (bytes, true),
+                (PartChange::Kept, Some(open)) => (open.bytes().clone(), false),
+                (PartChange::Kept, None) => continue,
+            };
+            let sum = checksum(&bytes).ok_or_else(damaged)?;
+            let path = part.file(file, &sum);
+            // One of another version, which is kept, had another name.
+            if is_made || !path.is_file() {
+                atomic::write(&path, &bytes)?;
             }
+            sums.0[part as usize] = PartSum::Of(sum);
         }
         atomic::write(file, sums.sealed().bytes())?;
         Ok(sums)
     }
 }
 
-impl PartSum {
-    /// A part that cannot be opened.
-    fn without(self) -> Self {
-        if self == Self::Gone { Self::Gone } else { Self::None }
-    }
-}
-
 impl PartSums {
     fn read(file: &Path) -> Result<Self> {
         let read = || {
-            let sealed = Sealed::<1>::open(&MAGIC, &OpenFile::open(file)?)?;
+            // Read at once: it is small, and may be replaced at any moment.
+            let bytes = MappedBytes::new(fs::read(file).map_err(Error::io("read", file))?);
+            let sealed = Sealed::<1>::open(&MAGIC, &OpenFile::of_bytes(file, bytes))?;
             let (mut from, mut sums) = (Reader(sealed.section(0)), Self::default());
             for sum in &mut sums.0 {
                 *sum = match from.below(3)? {
@@ -264,24 +299,28 @@ impl PartSums {
     /// Takes out all parts beside a file but these. What cannot be removed does no harm but for its size, and the next time
     /// tries again.
     fn remove_others(&self, file: &Path) {
+        let named = |part: IndexPart| match &self.0[part as usize] {
+            PartSum::Of(sum) => Some(in_short(sum)),
+            PartSum::None | PartSum::Gone => None,
+        };
         let is_other = |path: &PathBuf| {
             let part = IndexPart::named(file, path);
-            let named = |part: IndexPart| match &self.0[part as usize] {
-                PartSum::Of(sum) => Some(in_short(sum)),
-                PartSum::None | PartSum::Gone => None,
-            };
             part.is_some_and(|(part, sum)| sum.is_none() || sum != named(part))
         };
-        let beside = fs::read_dir(folder_of(file)).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        beside.filter(is_other).for_each(|path| _ = fs::remove_file(path));
+        files_beside(file).into_iter().filter(is_other).for_each(|path| _ = fs::remove_file(path));
     }
 }
 
-/// True for a part of the version that named none.
-fn is_from_before(path: &Path) -> bool {
-    let mut kind = [0; 6];
-    let read = path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut kind)).is_ok();
-    read && [b"wbvecs", b"wbstru", b"wbscip"].contains(&&kind)
+/// True for a plain file that begins with one of some bytes.
+fn begins_with<const N: usize>(path: &Path, all: &[&[u8; N]]) -> bool {
+    let mut first = [0; N];
+    let read = path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok();
+    read && all.contains(&&first)
+}
+
+/// The files of the folder of a file.
+fn files_beside(file: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder_of(file)).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
 /// Part of a checksum that the name of a file has.

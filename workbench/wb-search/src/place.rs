@@ -1,11 +1,12 @@
 //! The file by which the index of a project is kept, and the ways to bring it up to date.
 
 use std::{
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use wb_core::{Progress, fingerprint::Fingerprint, paths::caches};
+use wb_core::{Progress, fingerprint::Fingerprint, lock::FileLock, paths::caches};
 
 use crate::{
     AnnotationFile, CodeIndex, Error, FileContext, FolderFiles, IndexUpdate, ProjectAnnotations, Result, VectorEncoder,
@@ -94,7 +95,7 @@ impl IndexPlace {
     pub fn open(&self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<CodeIndex> {
         match self.read()? {
             Some(index) => Ok(index),
-            None => Ok(self.bring_up(false, progress)?.0),
+            None => self.update_unless_busy(progress)?.keep(),
         }
     }
 
@@ -109,13 +110,52 @@ impl IndexPlace {
     }
 
     /// Brings the units of the index up to date, from those before or `anew`; with the further folders, or those that it has.
-    /// Gives the files too, with what was left aside.
+    /// Gives the files too, with what was left aside. Where another process is at that, waits for it first.
     pub fn update(
         &self,
         anew: bool,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(IndexUpdate<'_>, FolderFiles)> {
         self.is_free()?;
+        let waiting: &mut dyn FnMut() = &mut || progress(Progress::new("waiting for who indexes it now", 0, 0));
+        let lock = IndexParts::lock(&self.file, Some(waiting))?;
+        self.updated(anew, Some(lock), progress)
+    }
+
+    /// [`IndexPlace::update`] of who wants an answer now: where another process is at it, or nothing can be written there, what
+    /// is made is for the answer alone.
+    pub fn update_unless_busy(&self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<IndexUpdate<'_>> {
+        self.is_free()?;
+        let lock = self.lock_unless_busy()?;
+        Ok(self.updated(false, lock, progress)?.0)
+    }
+
+    /// An update of an index that is open, and up to date itself; for the answer alone, where another process is at it or was
+    /// since it was read.
+    pub fn update_of(&self, index: CodeIndex) -> Result<IndexUpdate<'_>> {
+        let lock = self.lock_unless_busy()?.filter(|_| index.parts().are_named_now(&self.file));
+        Ok(IndexUpdate::of(self, index, lock))
+    }
+
+    /// The lock of the index's writers; none where another process has it, and in a folder that cannot be written in.
+    fn lock_unless_busy(&self) -> Result<Option<FileLock>> {
+        let is_closed = |source: &std::io::Error| {
+            matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+        };
+        match IndexParts::lock(&self.file, None) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(Error::Locked { .. }) => Ok(None),
+            Err(Error::Io { source, .. }) if is_closed(&source) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn updated(
+        &self,
+        anew: bool,
+        lock: Option<FileLock>,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<(IndexUpdate<'_>, FolderFiles)> {
         // What is damaged has nothing to keep to.
         let parts = match IndexParts::open(&self.file) {
             Err(error) if !anew => return Err(error),
@@ -141,7 +181,7 @@ impl IndexPlace {
                 && Changes::between(before, found).is_empty()
         };
         let (mut index, found) = match before {
-            Some(before) if is_current(&before, &found) => return Ok((self.update_of(before), found)),
+            Some(before) if is_current(&before, &found) => return Ok((IndexUpdate::of(self, before, lock), found)),
             before => {
                 found.annotations = annotated.map(ProjectAnnotations::load).transpose()?.map(Arc::new);
                 match before {
@@ -151,14 +191,9 @@ impl IndexPlace {
             }
         };
         index.set_parts(parts);
-        let mut update = self.update_of(index);
+        let mut update = IndexUpdate::of(self, index, lock);
         update.units_are_new();
         Ok((update, found))
-    }
-
-    /// An update of an index that is open, and up to date itself.
-    pub fn update_of(&self, index: CodeIndex) -> IndexUpdate<'_> {
-        IndexUpdate::of(self, index)
     }
 
     /// An error where the file is there and is no index, damaged or not: it is somebody's. In the cache folder nothing is.
@@ -168,7 +203,8 @@ impl IndexPlace {
             Err(_) => false,
         };
         if is_taken && !self.file.starts_with(caches()?.join("wb/indexes")) {
-            let what = format!("{} is there and is no index, expected one or a name that is free", self.file.display());
+            let is = if self.file.is_symlink() { "a link, and not an index itself" } else { "there and is no index" };
+            let what = format!("{} is {is}, expected one or a name that is free", self.file.display());
             return Err(Error::failed(what).with_hint("--index another/file"));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! An index that is brought up to date: its parts are made one after the other, and kept all at once.
 
-use wb_core::{Encoder, Progress};
+use wb_core::{Encoder, Progress, lock::FileLock};
 
 use crate::{
     CodeIndex, IndexPlace, Result, VectorStore,
@@ -15,13 +15,16 @@ pub struct IndexUpdate<'a> {
     place: &'a IndexPlace,
     index: CodeIndex,
     changes: PartChanges,
+    /// The lock of the index's writers, held since the index was read; none where another process had it, whose parts are
+    /// kept in place of these.
+    lock: Option<FileLock>,
 }
 
 impl<'a> IndexUpdate<'a> {
     /// An update that changes nothing yet; of an index that is in no file, it keeps it.
-    pub(crate) fn of(place: &'a IndexPlace, index: CodeIndex) -> Self {
+    pub(crate) fn of(place: &'a IndexPlace, index: CodeIndex, lock: Option<FileLock>) -> Self {
         let is_kept = index.parts().get(IndexPart::Units).is_some();
-        let mut update = Self { place, index, changes: PartChanges::default() };
+        let mut update = Self { place, index, changes: PartChanges::default(), lock };
         if !is_kept {
             update.units_are_new();
         }
@@ -44,12 +47,16 @@ impl<'a> IndexUpdate<'a> {
     }
 
     /// Makes the structures of its files, and takes what an indexer says of them; the number of files that were read for it.
+    ///
+    /// # Errors
+    ///
+    /// Of an indexer's file that cannot be read, too; structures are there then, and what it said before.
     pub fn structures(&mut self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<usize> {
         let parts = self.index.parts();
-        let scip = ScipStore::bring_up(parts.get(IndexPart::Scip), &self.index, self.place.scip.as_deref())?;
         let (structures, read) = StructureStore::bring_up(parts.get(IndexPart::Structures), &self.index, progress)?;
-        self.changes[IndexPart::Scip as usize] = scip;
         self.changes[IndexPart::Structures as usize] = structures;
+        let scip = ScipStore::bring_up(parts.get(IndexPart::Scip), &self.index, self.place.scip.as_deref())?;
+        self.changes[IndexPart::Scip as usize] = scip;
         Ok(read)
     }
 
@@ -78,10 +85,15 @@ impl<'a> IndexUpdate<'a> {
         }
     }
 
-    /// Puts what is new in the place of what was kept, all at once.
+    /// Puts what is new in the place of what was kept, all at once. Where another process is about to, its own is kept, and this
+    /// is an index in memory.
     pub fn keep(self) -> Result<CodeIndex> {
-        let Self { place, mut index, changes } = self;
-        index.set_parts(index.parts().clone().replace(&place.file, changes)?);
+        let Self { place, mut index, changes, lock } = self;
+        let parts = index.parts().clone();
+        index.set_parts(match lock {
+            Some(_held) => parts.replace(&place.file, changes)?,
+            None => parts.changed(&place.file, changes),
+        });
         Ok(index)
     }
 }

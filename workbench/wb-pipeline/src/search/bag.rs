@@ -1,76 +1,85 @@
 //! The encoder of this machine, which indexes have where none is named: a bag of token vectors, trained once on the code that
 //! is installed here anyway.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
-use anyhow::{Result, bail};
-use wb_core::{EncoderPlace, EncoderRef, Error, atomic, encoder_ref::BAG, lock::FileLock};
+use anyhow::{Context, Result, bail};
+use wb_core::{EncoderRef, Error, atomic, encoder_ref::BAG, lock::FileLock};
+use wb_encoder::{BiEncoder, DeviceConfig, Folder};
+use wb_search::VectorEncoder;
 
-use super::Told;
+use super::{Told, open};
 use crate::{
     config::Experiment,
     distributed::Ranks,
     experiment::{Ended, Job},
     interrupt::Interrupt,
     output,
-    session::{self, Folders},
+    session::Folders,
 };
 
 /// The recipe, which is kept beside what is trained by it.
 const RECIPE: &str = include_str!("../../../../configs/search-bag.yaml");
+/// Name of the recipe and of the folder in which it is trained.
+const TRAINING: [&str; 2] = ["search-bag.yaml", "training"];
 
-/// The bag of this machine, where it was trained.
-pub fn trained() -> Result<Option<EncoderRef>> {
-    let folder = EncoderRef::bag_folder()?;
-    Ok(folder.is_dir().then(|| EncoderRef::from(folder.to_string_lossy().as_ref())))
-}
-
-/// True for an encoder that is called as this machine's is, and is no run of that name.
-pub fn is_meant(reference: &EncoderRef) -> bool {
-    let bag = EncoderRef::bag_folder().ok();
-    reference.id == BAG
-        && match reference.place(session::runs()) {
-            Ok(EncoderPlace::Folder(folder)) => Some(folder) == bag,
-            Ok(_) => false,
-            Err(_) => true,
-        }
+/// The bag of this machine, opened, where it was trained.
+pub fn opened() -> Result<Option<(VectorEncoder, BiEncoder)>> {
+    if !Folder::is_encoder(&EncoderRef::bag_folder()?) {
+        return Ok(None);
+    }
+    let how = "the encoder of this machine cannot be opened: `wb index --encoder bag --anew` trains it again, and \
+               `wb index --words` does without";
+    open(&BAG.into(), DeviceConfig::Cpu).context(how).map(Some)
 }
 
 /// Trains the bag of this machine, unless it is there and not wanted `anew`. A training that was ended goes on.
 pub fn train(anew: bool, progress: Told<'_>) -> Result<()> {
-    let folder = EncoderRef::bag_folder()?;
-    let Some(work) = folder.parent().map(|parent| parent.join("training")) else { bail!("no folder for the encoder") };
-    let waiting = |holder: &str| output::note(format!("waiting for {holder}, who trains the encoder of this machine"));
-    let _one = FileLock::wait(&folder.with_extension("lock"), waiting)?;
-    if folder.is_dir() && !anew {
+    train_in(&EncoderRef::bag_folder()?, RECIPE, anew, progress)
+}
+
+/// [`train()`] for an encoder of a folder, by a recipe.
+fn train_in(folder: &Path, recipe: &str, anew: bool, progress: Told<'_>) -> Result<()> {
+    if Folder::is_encoder(folder) && !anew {
         return Ok(());
     }
-    let recipe = work.join("search-bag.yaml");
-    atomic::write(&recipe, RECIPE.as_bytes())?;
+    let Some(parent) = folder.parent() else { bail!("no folder for the encoder of this machine") };
+    let waiting =
+        |holder: &str| output::note(format!("waiting for {holder}, which trains the encoder of this machine"));
+    let _one = FileLock::wait(&folder.with_extension("lock"), waiting)?;
+    // What one that was killed has left.
+    atomic::restore_folders(parent)?;
+    atomic::remove_abandoned(parent);
+    let [name, work] = TRAINING.map(|name| parent.join(name));
+    if Folder::is_encoder(folder) && !anew {
+        return Ok(());
+    }
     output::note("training an encoder on the code that is installed here, once, which takes about a minute");
-    let encoder = trained_in(&work, &recipe, progress).map_err(|error| {
+    let is_begun = work.is_dir();
+    let trained = |progress: Told<'_>| {
+        atomic::write(&name, recipe.as_bytes())?;
+        trained_in(&work, &name, progress)
+    };
+    let mut run = trained(progress);
+    if is_begun && run.is_err() {
+        // What another build has begun, for one, cannot be gone on with.
+        atomic::remove_folder(&work)?;
+        run = trained(progress);
+    }
+    let encoder = run.map_err(|error| {
         let what = format!("no encoder could be trained on this machine's own code: {error:#}");
         let hint =
             "`wb index --encoder DIR|ID|RUN` takes another one; configs/search-bag.yaml says how to name other code";
         Error::failed(what).with_hint(hint)
     })?;
-    atomic::replace_folder_with(&folder, |to| {
-        for entry in fs::read_dir(&encoder).map_err(Error::io("read", &encoder))? {
-            let entry = entry.map_err(Error::io("read", &encoder))?;
-            atomic::rename(&entry.path(), &to.join(entry.file_name()))?;
-        }
-        Ok::<_, Error>(())
-    })?;
+    atomic::replace_folder_with(folder, |to| copied(&encoder, to))?;
     // Checkpoints and pairs, which are as large as the encoder many times.
-    fs::remove_dir_all(&work).map_err(Error::io("remove", &work))?;
+    atomic::remove_folder(&work)?;
     Ok(())
 }
 
 /// Trains it in a folder of its own; its place there.
-fn trained_in(work: &Path, recipe: &Path, progress: Told<'_>) -> Result<PathBuf> {
+fn trained_in(work: &Path, recipe: &Path, progress: Told<'_>) -> Result<std::path::PathBuf> {
     let experiment = Experiment::load("wb index", recipe, &[])?;
     let (runs, datasets) = (work.join("runs"), work.join("datasets"));
     let folders = Folders { runs: &runs, datasets: &datasets };
@@ -78,5 +87,84 @@ fn trained_in(work: &Path, recipe: &Path, progress: Told<'_>) -> Result<PathBuf>
     match job.run(&Interrupt::default(), progress)? {
         Ended::Trained(run) => Ok(run.dir.encoder()),
         _ => bail!("the training was stopped"),
+    }
+}
+
+/// Copies the files of an encoder, which stays whole: a process that is killed here does the same again.
+fn copied(encoder: &Path, to: &Path) -> wb_core::Result<()> {
+    for entry in fs::read_dir(encoder).map_err(Error::io("read", encoder))? {
+        let file = entry.map_err(Error::io("read", encoder))?;
+        let target = to.join(file.file_name());
+        fs::copy(file.path(), &target).map_err(Error::io("write", &target))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use wb_core::Progress;
+
+    use super::*;
+
+    const SILENT: fn(Progress) = |_| {};
+
+    /// A recipe for code of a folder, and a folder to keep its encoder in.
+    fn small(folder: &Path) -> String {
+        let functions = (0..60).map(|at| {
+            let name = ["read", "close", "open", "drop"][at % 4];
+            format!("/// Will {name} thing {at} of a project with care.\npub fn {name}_{at}(count: usize) -> usize {{\n    let thing = count * {at} + 1;\n    {name}_other(thing, count + {at})\n}}\n\n")
+        });
+        fs::create_dir_all(folder.join("code")).unwrap();
+        fs::write(folder.join("code/lib.rs"), functions.collect::<String>()).unwrap();
+        let from = RECIPE.find("  sources:").unwrap();
+        let to = RECIPE.find("  filter:").unwrap();
+        let sources = format!("  sources: [{{ code: {{ path: {} }} }}]\n", folder.join("code").display());
+        format!("{}{sources}{}", &RECIPE[..from], &RECIPE[to..])
+            .replace("pairs: 1024", "pairs: 16")
+            .replace("16384", "500")
+    }
+
+    #[test]
+    fn it_is_trained_once_and_whatever_a_killed_process_has_left_is_mended() {
+        let home = tempfile::tempdir().unwrap();
+        let (recipe, folder) = (small(home.path()), home.path().join("bag/encoder"));
+        let train = |anew| train_in(&folder, &recipe, anew, &mut { SILENT });
+        let names = || {
+            let listing = fs::read_dir(home.path().join("bag")).unwrap();
+            let mut names: Vec<String> =
+                listing.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        train(false).unwrap();
+        let whole = || Folder::read(&folder).unwrap();
+        whole();
+        assert_eq!(names(), ["encoder", "encoder.lock", "search-bag.yaml"]);
+        let made = fs::metadata(folder.join("model.safetensors")).unwrap().modified().unwrap();
+        train(false).unwrap();
+        assert_eq!(fs::metadata(folder.join("model.safetensors")).unwrap().modified().unwrap(), made, "not again");
+        // Killed between its end and the removal of what it was made in: `anew` still gives a whole one.
+        let work = home.path().join("bag/training");
+        let experiment = home.path().join("bag/search-bag.yaml");
+        trained_in(&work, &experiment, &mut { SILENT }).unwrap();
+        train(true).unwrap();
+        whole();
+        // Killed between two names, and with a copy half done.
+        fs::rename(&folder, home.path().join("bag/.encoder.replaced")).unwrap();
+        train(false).unwrap();
+        whole();
+        // A run that nobody can go on with.
+        fs::remove_dir_all(&folder).unwrap();
+        let run = trained_in(&work, &experiment, &mut { SILENT }).unwrap();
+        fs::write(run.parent().unwrap().join("stages.json"), "broken").unwrap();
+        train(false).unwrap();
+        whole();
+        assert_eq!(names(), ["encoder", "encoder.lock", "search-bag.yaml"]);
+        // Too little code is told, and nothing is put in the place of one.
+        let error = train_in(&folder, &recipe.replace("pairs: 16", "pairs: 1024"), true, &mut { SILENT }).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("no encoder could be trained on this machine's own code: train.batch.pairs")
+        );
+        whole();
     }
 }

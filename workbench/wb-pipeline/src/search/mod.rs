@@ -44,7 +44,7 @@ pub enum IndexEncoder {
 /// Indexes a project, or brings its index up to date; tells what is in it.
 pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<()> {
     if let IndexEncoder::Named(reference, _) = encoder
-        && bag::is_meant(reference)
+        && reference.is_bag(session::runs())?
     {
         bag::train(anew, progress)?;
     }
@@ -55,13 +55,14 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
     }
     let started = Instant::now();
     let (mut update, found) = place.update(anew, progress)?;
-    update.structures(progress)?;
+    // All else is kept where an indexer's file cannot be read.
+    let structures = update.structures(progress);
     let embedded = match encoder {
         IndexEncoder::Named(reference, device) => {
             let (made_by, encoder) = open(reference, *device)?;
             Some(update.embed(&vector_store(made_by)?, &encoder, progress)?)
         }
-        IndexEncoder::Kept => bring_up_vectors(&mut update, progress)?,
+        IndexEncoder::Kept => bring_up_vectors(&mut update, anew, progress)?,
         IndexEncoder::Without => {
             update.forget_vectors();
             None
@@ -93,13 +94,21 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         });
     }
     output::note(format!("kept in {}", place.file.display()));
+    structures?;
     Ok(())
 }
 
 /// Embeds what is new since the vectors of an index were made, by the encoder that made them; all, where it has changed. An
 /// index without vectors gets those of this machine's own encoder, where there is one and words alone were not asked for.
-fn bring_up_vectors(update: &mut IndexUpdate<'_>, progress: Told<'_>) -> Result<Option<usize>> {
-    let kept = update.index().kept_vectors()?;
+fn bring_up_vectors(update: &mut IndexUpdate<'_>, anew: bool, progress: Told<'_>) -> Result<Option<usize>> {
+    let kept = match update.index().kept_vectors() {
+        Err(error) if anew => {
+            let how = "`--encoder` makes others";
+            output::note(format!("vectors of before cannot be read, {}: {how}", error.in_one_line()));
+            None
+        }
+        kept => kept?,
+    };
     let Some((made_by, encoder)) = encoder_of(kept.as_ref(), update.index())? else { return Ok(None) };
     Ok(Some(update.embed(&vector_store(made_by)?, &encoder, progress)?))
 }
@@ -109,7 +118,7 @@ fn encoder_of(kept: Option<&UnitVectors>, index: &CodeIndex) -> Result<Option<(V
     match kept {
         Some(kept) => reopen(kept.encoder()).map(Some),
         None if index.is_of_words_alone() => Ok(None),
-        None => bag::trained()?.map(|bag| open(&bag, DeviceConfig::Cpu)).transpose(),
+        None => bag::opened(),
     }
 }
 
@@ -281,27 +290,21 @@ impl ProjectSearch {
             self.weights.excerpt = self.weights.excerpt.map(|most| most.min(FOR_PEOPLE));
         }
         let by_meaning = !self.words && self.request.parted.has_words();
-        let index = if self.fresh {
-            let (mut update, _) = place.update(false, progress)?;
-            if by_meaning && let Some(encoder) = self.ask_by_meaning(update.index_mut())? {
-                update.embed(&vector_store(encoder.0)?, &encoder.1, progress)?;
-            }
-            update.keep()?
-        } else {
-            let mut index = match place.read()? {
-                Some(index) => index,
-                None => {
-                    let (mut update, _) = place.update(false, progress)?;
-                    if by_meaning {
-                        bring_up_vectors(&mut update, progress)?;
-                    }
-                    update.keep()?
+        let kept = if self.fresh { None } else { place.read()? };
+        let index = match kept {
+            Some(mut index) => {
+                if by_meaning {
+                    self.ask_by_meaning(&mut index)?;
                 }
-            };
-            if by_meaning {
-                self.ask_by_meaning(&mut index)?;
+                index
             }
-            index
+            None => {
+                let mut update = place.update_unless_busy(progress)?;
+                if by_meaning {
+                    self.bring_up_meaning(&mut update, progress)?;
+                }
+                update.keep()?
+            }
         };
         let answer = self.answer(place, index, progress)?;
         match self.form {
@@ -326,6 +329,19 @@ impl ProjectSearch {
         let graph = structure::open_with(place, index, progress)?;
         graph.route(&mut self.request, &self.weights)?;
         Ok(SearchAnswer::of(graph.index(), &self.request, &self.weights)?)
+    }
+
+    /// Gives an index vectors of what is new, and the question its own.
+    fn bring_up_meaning(&mut self, update: &mut IndexUpdate<'_>, progress: Told<'_>) -> Result<()> {
+        if update.index().kept_vectors()?.is_some() {
+            if let Some((made_by, encoder)) = self.ask_by_meaning(update.index_mut())? {
+                update.embed(&vector_store(made_by)?, &encoder, progress)?;
+            }
+        } else if let Some((made_by, encoder)) = encoder_of(None, update.index())? {
+            update.embed(&vector_store(made_by)?, &encoder, progress)?;
+            self.request.parted.embed(&encoder)?;
+        }
+        Ok(())
     }
 
     /// Gives index and question their vectors, where the index has some; the encoder, where units have none yet.

@@ -20,8 +20,8 @@ pub struct IndexWatch<'a> {
 impl<'a> IndexWatch<'a> {
     /// Watches the folders of an index; it is brought up to date first.
     pub fn of(place: &'a IndexPlace, progress: Told<'_>) -> Result<Self> {
+        let index = place.open(progress)?;
         // A change between the two is told of by the second.
-        let (index, _) = place.bring_up(false, progress)?;
         let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
         let folders = FolderWatch::of(folders)?;
         let encoder = index.kept_vectors()?.map(|kept| reopen(kept.encoder())).transpose()?;
@@ -45,8 +45,11 @@ impl<'a> IndexWatch<'a> {
             return Ok(());
         }
         let (mut update, _) = self.place.update(false, progress)?;
-        if update.index().has_structures() {
-            update.structures(progress)?;
+        if update.index().has_structures()
+            && let Err(error) = update.structures(progress)
+        {
+            // An indexer may be writing it: the next change reads it again.
+            output::note(format!("names as they were before: {}", error.in_one_line()));
         }
         let mut told = format!("{} changed, {} gone", changed.len(), gone.len());
         if let Some((made_by, encoder)) = &self.encoder {

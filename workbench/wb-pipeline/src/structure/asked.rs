@@ -72,7 +72,7 @@ pub(crate) fn open_with(
     if index.has_structures() {
         return Ok(ProjectGraph::open(index)?);
     }
-    let mut update = place.update_of(index);
+    let mut update = place.update_of(index)?;
     update.structures(progress)?;
     Ok(ProjectGraph::open(update.keep()?)?)
 }

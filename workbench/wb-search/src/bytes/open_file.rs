@@ -11,11 +11,11 @@ use wb_retrieval::{MappedBytes, map_file};
 
 use crate::{Error, Result};
 
-/// A file that is mapped, and open to be read in order, too.
+/// A file that is mapped, and open to be read in order, too; or bytes that are in no file.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     path: PathBuf,
-    file: Mutex<File>,
+    file: Option<Mutex<File>>,
     bytes: MappedBytes,
 }
 
@@ -23,8 +23,13 @@ impl OpenFile {
     /// Opens a file that whoever writes it replaces whole.
     pub fn open(path: &Path) -> Result<Self> {
         let bytes = map_file(path)?;
-        let file = Mutex::new(File::open(path).map_err(Error::io("read", path))?);
+        let file = Some(Mutex::new(File::open(path).map_err(Error::io("read", path))?));
         Ok(Self { path: path.to_owned(), file, bytes })
+    }
+
+    /// Bytes that are of a file, or would be.
+    pub fn of_bytes(path: &Path, bytes: MappedBytes) -> Self {
+        Self { path: path.to_owned(), file: None, bytes }
     }
 
     /// An error of what is in it, with its path.
@@ -39,7 +44,11 @@ impl OpenFile {
 
     /// Reads so many of its first bytes a piece at a time, so that what no question needs takes no memory.
     pub fn read_first(&self, length: u64, piece: &mut [u8], mut each: impl FnMut(&[u8])) -> Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(file) = &self.file else {
+            each(&self.bytes[..self.bytes.len().min(length as usize)]);
+            return Ok(());
+        };
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut read = || -> io::Result<()> {
             file.rewind()?;
             let mut first = Read::by_ref(&mut *file).take(length);

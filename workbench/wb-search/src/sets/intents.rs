@@ -55,7 +55,7 @@ impl LoadedSet {
         for (at, index) in indexes.iter().enumerate() {
             let folder = TempDir::new().map_err(Error::io("keep structures in", &std::env::temp_dir()))?;
             let place = IndexPlace::of(&self.repositories[at].root, Some(folder.path().join("index")))?;
-            let mut update = place.update_of(index.without_vectors());
+            let mut update = place.update_of(index.without_vectors())?;
             update.structures(progress)?;
             let graph = ProjectGraph::open(update.keep()?)?;
             for question in self.questions.iter_mut().filter(|question| question.repository == at) {

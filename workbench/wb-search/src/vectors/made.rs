@@ -26,11 +26,13 @@ pub fn embed(
     let known = known.filter(|known| known.encoder().fingerprint == store.encoder().fingerprint);
     let mut all = match known {
         Some(known) => {
+            // Under the name and at the place by which the encoder is known now.
+            let known = known.clone().made_by(store.encoder().clone());
             let (ordered, missing) = known.clone().ordered(index);
             if missing.is_empty() {
                 return Ok((ordered, 0));
             }
-            known.clone()
+            known
         }
         None => UnitVectors::empty(store.encoder().clone()),
     };

@@ -60,6 +60,11 @@ impl UnitVectors {
         Self { encoder, keys: Vec::new(), ends: Vec::new(), vectors }
     }
 
+    /// Vectors under the name and at the place of an encoder of the same fingerprint.
+    fn made_by(self, encoder: VectorEncoder) -> Self {
+        Self { encoder, ..self }
+    }
+
     /// The encoder that made them.
     pub fn encoder(&self) -> &VectorEncoder {
         &self.encoder

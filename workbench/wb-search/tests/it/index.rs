@@ -73,6 +73,108 @@ fn an_index_is_of_one_moment_for_whoever_reads_it() {
 }
 
 #[test]
+fn one_at_a_time_changes_an_index_and_others_answer_meanwhile() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    let store = VectorStore::below(kept.path(), encoder.made_by());
+    let (mut first, _) = place.update(false, &mut |_| {}).unwrap();
+    first.embed(&store, &encoder, &mut |_| {}).unwrap();
+    write(folder.path(), "b.py", SERVER);
+    // Of another moment, for its own answer: what the first is about to keep is not lost by it.
+    let mut other = place.update_unless_busy(&mut |_| {}).unwrap();
+    other.structures(&mut |_| {}).unwrap();
+    let other = other.keep().unwrap();
+    assert_eq!((other.files().len(), other.has_structures()), (2, true));
+    assert_eq!(ProjectGraph::open(other).unwrap().definitions("Server").unwrap().len(), 1);
+    assert!(place.read().unwrap().is_none());
+    let first = first.keep().unwrap();
+    assert!(place.read().unwrap().unwrap().kept_vectors().unwrap().is_some());
+    // Made for units that are not the ones that are kept by now.
+    place.bring_up(false, &mut |_| {}).unwrap();
+    let mut late = place.update_of(first).unwrap();
+    late.forget_vectors();
+    late.keep().unwrap();
+    let now = place.read().unwrap().unwrap();
+    assert_eq!((now.files().len(), now.is_of_words_alone()), (2, false));
+    assert!(now.kept_vectors().unwrap().is_some());
+    // Who waits has what the one before has kept.
+    let (update, _) = place.update(false, &mut |_| {}).unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| place.bring_up(false, &mut |_| {}).unwrap().0.is_of_words_alone());
+        thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        let mut update = update;
+        update.forget_vectors();
+        update.keep().unwrap();
+        assert!(waiting.join().unwrap());
+    });
+}
+
+#[test]
+fn a_lock_that_is_somebody_s_own_file_is_left_alone() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let kept = tempfile::tempdir().unwrap();
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    let lock = kept.path().join("index.wb-lock");
+    fs::write(&lock, "my notes").unwrap();
+    let refused = |place: &IndexPlace| {
+        let errors = [place.bring_up(false, &mut |_| {}).map(drop), place.open(&mut |_| {}).map(drop)];
+        errors.into_iter().for_each(|error| {
+            let error = error.unwrap_err();
+            assert!(error.to_string().ends_with("index.wb-lock is there and is no lock of this program"), "{error}");
+        });
+    };
+    refused(&place);
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "my notes");
+    #[cfg(unix)]
+    {
+        fs::remove_file(&lock).unwrap();
+        fs::write(kept.path().join("notes"), "").unwrap();
+        std::os::unix::fs::symlink("notes", &lock).unwrap();
+        refused(&place);
+        assert_eq!(fs::read_to_string(kept.path().join("notes")).unwrap(), "");
+    }
+    fs::remove_file(&lock).unwrap();
+    place.bring_up(false, &mut |_| {}).unwrap();
+    // A file that is called as a part is, and is none.
+    let mine = kept.path().join("index.units-0123456789abcdef");
+    fs::write(&mine, "mine").unwrap();
+    place.bring_up(true, &mut |_| {}).unwrap();
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_are_kept_in_order_too() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = project(&[("a.rs", PARSER)]);
+    let kept = tempfile::tempdir().unwrap();
+    let file = kept.path().join(std::ffi::OsStr::from_bytes(b"\xffindex"));
+    let place = IndexPlace::of(folder.path(), Some(file)).unwrap();
+    for round in 0..3 {
+        write(folder.path(), "b.py", &format!("def f_{round}(): pass\n"));
+        place.bring_up(false, &mut |_| {}).unwrap();
+    }
+    assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn damage_of_the_names_alone_loses_no_part() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+    update.embed(&VectorStore::below(kept.path(), encoder.made_by()), &encoder, &mut |_| {}).unwrap();
+    update.keep().unwrap();
+    let bytes = fs::read(&place.file).unwrap();
+    fs::write(&place.file, &bytes[..bytes.len() - 7]).unwrap();
+    assert!(place.bring_up(false, &mut |_| {}).is_err());
+    place.bring_up(true, &mut |_| {}).unwrap();
+    assert_eq!(fs::read(&place.file).unwrap(), bytes);
+}
+
+#[test]
 fn parts_that_do_not_belong_together_are_refused() {
     let folder = project(&[("a.rs", PARSER)]);
     let kept = tempfile::tempdir().unwrap();

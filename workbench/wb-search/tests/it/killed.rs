@@ -71,7 +71,8 @@ fn answers(folder: &Path, word: &str) -> bool {
     let files = index.files().len();
     let [_, _, structures] = index.verify().unwrap();
     let vectors = index.kept_vectors().unwrap().unwrap();
-    assert_eq!((structures, index.set_vectors(vectors)), (files, 0));
+    let unread = place.update_of(index.clone()).unwrap().structures(&mut |_| {}).unwrap();
+    assert_eq!((structures, unread, index.set_vectors(vectors)), (files, 0, 0));
     !index.search(&SearchQuestion::new(word), &RankingWeights::shipped().unwrap(), 1).unwrap().is_empty()
 }
 
@@ -84,7 +85,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// All of an index, but who wrote it.
 fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let names = names(folder).into_iter().filter(|name| name != "index.lock");
+    let names = names(folder).into_iter().filter(|name| name != "index.wb-lock");
     names.map(|name| (name.clone(), fs::read(folder.join("kept").join(name)).unwrap())).collect()
 }
 
@@ -94,7 +95,7 @@ fn kinds(folder: &Path) -> Vec<String> {
 }
 
 /// All that there is once nothing unfinished is left.
-const WHOLE: [&str; 5] = ["index", "index.lock", "index.structures", "index.units", "index.vectors"];
+const WHOLE: [&str; 5] = ["index", "index.structures", "index.units", "index.vectors", "index.wb"];
 
 /// Ends a child at so many moments between its begin and its end.
 fn ended(times: u32) {

@@ -132,7 +132,7 @@ fn a_file_that_is_named_is_taken_and_kept_to() {
     let file = elsewhere.path().join("ci.scip");
     let mut place = kept.place();
     place.scip = Some(file.clone());
-    let mut update = place.update_of(place.read().unwrap().unwrap());
+    let mut update = place.update_of(place.read().unwrap().unwrap()).unwrap();
     let missing = update.structures(&mut |_| {}).unwrap_err();
     assert!(missing.to_string().contains("ci.scip"), "{missing}");
     write_scip(&file, shop());
@@ -186,7 +186,7 @@ fn hostile_indexes_are_refused_by_name() {
     for text in ["", "def run(): pass\n", "{\"a\": 1}", "\u{1b}[2J"] {
         write(kept.root(), SCIP_FILE, text);
         let place = kept.place();
-        let error = place.update_of(place.read().unwrap().unwrap()).structures(&mut |_| {}).unwrap_err();
+        let error = place.update_of(place.read().unwrap().unwrap()).unwrap().structures(&mut |_| {}).unwrap_err();
         assert!(error.to_string().contains(SCIP_FILE) && error.hint().is_some(), "{text:?}: {error}");
     }
     let whole = bytes(shop());

@@ -215,7 +215,7 @@ fn an_index_keeps_its_vectors_beside_it() {
     let (mut index, _) = place.bring_up(false, &mut |_| {}).unwrap();
     assert_eq!(index.set_vectors(again), 1);
     for _ in 0..2 {
-        let mut update = place.update_of(place.read().unwrap().unwrap());
+        let mut update = place.update_of(place.read().unwrap().unwrap()).unwrap();
         update.forget_vectors();
         assert!(update.keep().unwrap().kept_vectors().unwrap().is_none());
     }

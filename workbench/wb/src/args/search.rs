@@ -33,7 +33,7 @@ pub struct IndexArguments {
     /// index keeps to it from then on; `none` forgets it.
     #[arg(long, value_name = "FILE|none")]
     pub annotations: Option<PathBuf>,
-    /// Reads every file again, whatever index there is.
+    /// Reads every file again, whatever index there is; with `--encoder bag` trains that again, too.
     #[arg(long)]
     pub anew: bool,
     /// An encoder, whose vectors find units by what they mean: a folder, a hub id (owner/name@revision), a run, `latest`,
