@@ -172,11 +172,13 @@ impl LiveProject {
             let (_, notes) = self.with_vectors(&mut index)?;
             self.keep(index, notes);
         }
-        let (mut update, _) = self.place.update(false, &mut told)?;
+        // Where another process is at it, this is an index in memory.
+        let mut update = self.place.update_unless_busy(&mut told)?;
         let (missing, mut notes) = self.with_vectors(update.index_mut())?;
         let has_structures = locked(&self.kept).index.as_ref().is_some_and(|kept| kept.index.has_structures());
         if missing > 0 || !has_structures {
-            self.keep(update.index().clone(), notes.clone());
+            let waits = (missing > 0).then(|| format!("{missing} units have no vectors yet, and are found by words"));
+            self.keep(update.index().clone(), notes.iter().cloned().chain(waits).collect());
         }
         if let Err(error) = update.structures(&mut told) {
             notes.push(format!("structures are not of all that is new: {}", error.in_one_line()));
@@ -210,9 +212,10 @@ impl LiveProject {
     /// Opens the encoder of vectors, or the one that is to make some, unless it is open.
     fn open_encoder(&self, vectors: Option<&UnitVectors>, index: &CodeIndex) -> Result<Option<VectorEncoder>> {
         let mut open = locked(&self.encoder);
-        let is_of = |store: &VectorStore| vectors.is_some_and(|kept| is_same(kept, store));
-        if !open.as_ref().is_some_and(|(store, _)| is_of(store)) {
-            *open = (self.opener)(vectors, index)?;
+        match (open.as_mut(), vectors) {
+            // The name and the place by which the index knows it stay there.
+            (Some((store, _)), Some(kept)) if is_same(kept, store) => *store = store.renamed(kept.encoder().clone()),
+            _ => *open = (self.opener)(vectors, index)?,
         }
         Ok(open.as_ref().map(|(store, _)| store.encoder().clone()))
     }

@@ -41,8 +41,10 @@ pub(crate) enum PartChange {
     /// Stays.
     #[default]
     Kept,
-    /// Is taken out.
+    /// Is taken out, and does not come again by itself.
     Gone,
+    /// Is lost, being damaged.
+    Lost,
     /// Is this one now.
     Made(MappedBytes),
 }
@@ -202,6 +204,7 @@ impl IndexParts {
             let (open, sum) = match change {
                 PartChange::Kept => continue,
                 PartChange::Gone => (None, PartSum::Gone),
+                PartChange::Lost => (None, PartSum::None),
                 PartChange::Made(bytes) => {
                     let sum = checksum(&bytes).unwrap_or_default();
                     (Some(Arc::new(OpenFile::of_bytes(&part.file(file, &sum), bytes))), PartSum::Of(sum))
@@ -219,6 +222,10 @@ impl IndexParts {
             let (bytes, is_made) = match (change, self.get(part)) {
                 (PartChange::Gone, _) => {
                     sums.0[part as usize] = PartSum::Gone;
+                    continue;
+                }
+                (PartChange::Lost, _) => {
+                    sums.0[part as usize] = PartSum::None;
                     continue;
                 }
                 (PartChange::Made(bytes), _) => (bytes, true),

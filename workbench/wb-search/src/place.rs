@@ -91,7 +91,7 @@ impl IndexPlace {
         }
     }
 
-    /// The index as it is kept; made, where there is none.
+    /// The index as it is kept; made, where there is none, and kept as by [`IndexPlace::update_unless_busy`].
     pub fn open(&self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<CodeIndex> {
         match self.read()? {
             Some(index) => Ok(index),
@@ -139,13 +139,10 @@ impl IndexPlace {
 
     /// The lock of the index's writers; none where another process has it, and in a folder that cannot be written in.
     fn lock_unless_busy(&self) -> Result<Option<FileLock>> {
-        let is_closed = |source: &std::io::Error| {
-            matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
-        };
         match IndexParts::lock(&self.file, None) {
             Ok(lock) => Ok(Some(lock)),
             Err(Error::Locked { .. }) => Ok(None),
-            Err(Error::Io { source, .. }) if is_closed(&source) => Ok(None),
+            Err(error) if is_closed(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -209,6 +206,12 @@ impl IndexPlace {
         }
         Ok(())
     }
+}
+
+/// True for the error of a folder that cannot be written in.
+pub(crate) fn is_closed(error: &Error) -> bool {
+    let is_closed = |kind: ErrorKind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem);
+    matches!(error, Error::Io { source, .. } if is_closed(source.kind()))
 }
 
 /// A file that is not among the files of a project: elsewhere, or hidden.

@@ -85,6 +85,11 @@ impl<'a> IndexUpdate<'a> {
         }
     }
 
+    /// Leaves out vectors that cannot be read.
+    pub fn lose_vectors(&mut self) {
+        self.changes[IndexPart::Vectors as usize] = PartChange::Lost;
+    }
+
     /// Puts what is new in the place of what was kept, all at once. Where another process is about to, its own is kept, and this
     /// is an index in memory.
     pub fn keep(self) -> Result<CodeIndex> {

@@ -6,7 +6,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::json;
@@ -14,7 +14,7 @@ use wb_core::{Embeddings, Encoder, Progress, Side, encoder::EncodeError, fingerp
 use wb_mcp::{EncoderOpener, Error, LiveProject};
 use wb_search::{VectorEncoder, VectorStore};
 
-use crate::{Made, StreamClient, VERSIONS, places};
+use crate::{Made, StreamClient, VERSIONS, places, without_encoder};
 
 #[test]
 fn changed_files_are_read_before_the_answer() {
@@ -143,4 +143,20 @@ fn the_encoder_of_the_index_is_opened_once_and_asked_each_time() {
         assert_eq!(found(), expected);
         client.end();
     }
+}
+
+#[test]
+fn another_process_that_indexes_keeps_nobody_waiting() {
+    let made = Made::of(&[("a.rs", "fn zebra() {}\n")]);
+    let place = made.place();
+    let (held, _) = place.update(false, &mut |_| {}).unwrap();
+    let started = Instant::now();
+    let mut client = StreamClient::of(LiveProject::new(made.place(), without_encoder()).unwrap(), VERSIONS[1]);
+    assert_eq!(places(&client.answer("search", json!({"question": "zebra"}))), ["a.rs:1"]);
+    made.write("b.rs", "fn horse() {}\n");
+    assert_eq!(places(&client.answer("search", json!({"question": "horse"}))), ["b.rs:1"]);
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(place.read().unwrap().is_none());
+    drop(held);
+    client.end();
 }

@@ -3,8 +3,8 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail};
-use wb_core::{EncoderRef, Error, atomic, encoder_ref::BAG, lock::FileLock};
+use anyhow::{Result, bail};
+use wb_core::{EncoderRef, Error, atomic, lock::FileLock};
 use wb_encoder::{BiEncoder, DeviceConfig, Folder};
 use wb_search::VectorEncoder;
 
@@ -25,12 +25,17 @@ const TRAINING: [&str; 2] = ["search-bag.yaml", "training"];
 
 /// The bag of this machine, opened, where it was trained.
 pub fn opened() -> Result<Option<(VectorEncoder, BiEncoder)>> {
-    if !Folder::is_encoder(&EncoderRef::bag_folder()?) {
+    let folder = EncoderRef::bag_folder()?;
+    if !Folder::is_encoder(&folder) {
         return Ok(None);
     }
-    let how = "the encoder of this machine cannot be opened: `wb index --encoder bag --anew` trains it again, and \
-               `wb index --words` does without";
-    open(&BAG.into(), DeviceConfig::Cpu).context(how).map(Some)
+    // Its folder, and not whatever else is called so here.
+    let opened = open(&EncoderRef::from(folder.to_string_lossy().as_ref()), DeviceConfig::Cpu);
+    let told = |error: anyhow::Error| {
+        let hint = "`wb index --encoder bag --anew` trains it again, and `wb index --words` does without";
+        Error::failed(format!("the encoder of this machine cannot be opened: {error:#}")).with_hint(hint)
+    };
+    Ok(Some(opened.map_err(told)?))
 }
 
 /// Trains the bag of this machine, unless it is there and not wanted `anew`. A training that was ended goes on.
@@ -40,31 +45,37 @@ pub fn train(anew: bool, progress: Told<'_>) -> Result<()> {
 
 /// [`train()`] for an encoder of a folder, by a recipe.
 fn train_in(folder: &Path, recipe: &str, anew: bool, progress: Told<'_>) -> Result<()> {
-    if Folder::is_encoder(folder) && !anew {
+    let Some(parent) = folder.parent() else { bail!("no folder for the encoder of this machine") };
+    let [name, work] = TRAINING.map(|name| parent.join(name));
+    if Folder::is_encoder(folder) && !anew && !work.is_dir() {
         return Ok(());
     }
-    let Some(parent) = folder.parent() else { bail!("no folder for the encoder of this machine") };
     let waiting =
         |holder: &str| output::note(format!("waiting for {holder}, which trains the encoder of this machine"));
     let _one = FileLock::wait(&folder.with_extension("lock"), waiting)?;
     // What one that was killed has left.
     atomic::restore_folders(parent)?;
     atomic::remove_abandoned(parent);
-    let [name, work] = TRAINING.map(|name| parent.join(name));
+    if Folder::is_encoder(folder) && work.is_dir() {
+        atomic::remove_folder(&work)?;
+    }
     if Folder::is_encoder(folder) && !anew {
         return Ok(());
     }
     output::note("training an encoder on the code that is installed here, once, which takes about a minute");
     let is_begun = work.is_dir();
-    let trained = |progress: Told<'_>| {
+    let mut trained = || {
         atomic::write(&name, recipe.as_bytes())?;
-        trained_in(&work, &name, progress)
+        let run = trained_in(&work, &name, progress);
+        // What cannot be gone on with, as what another build has begun, is not kept.
+        if run.is_err() && work.is_dir() {
+            atomic::remove_folder(&work)?;
+        }
+        run
     };
-    let mut run = trained(progress);
+    let mut run = trained();
     if is_begun && run.is_err() {
-        // What another build has begun, for one, cannot be gone on with.
-        atomic::remove_folder(&work)?;
-        run = trained(progress);
+        run = trained();
     }
     let encoder = run.map_err(|error| {
         let what = format!("no encoder could be trained on this machine's own code: {error:#}");
@@ -95,7 +106,8 @@ fn copied(encoder: &Path, to: &Path) -> wb_core::Result<()> {
     for entry in fs::read_dir(encoder).map_err(Error::io("read", encoder))? {
         let file = entry.map_err(Error::io("read", encoder))?;
         let target = to.join(file.file_name());
-        fs::copy(file.path(), &target).map_err(Error::io("write", &target))?;
+        let copy = fs::copy(file.path(), &target).and_then(|_| fs::File::open(&target)?.sync_all());
+        copy.map_err(Error::io("write", &target))?;
     }
     Ok(())
 }

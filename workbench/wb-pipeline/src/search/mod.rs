@@ -47,6 +47,10 @@ pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: T
         && reference.is_bag(session::runs())?
     {
         bag::train(anew, progress)?;
+        bag::opened()?;
+    }
+    if let Some(scip) = &place.scip {
+        std::fs::metadata(scip).map_err(wb_core::Error::io("read", scip))?;
     }
     // What cannot be opened is told before anything is read.
     if let IndexEncoder::Named(reference, device) = encoder {
@@ -105,6 +109,7 @@ fn bring_up_vectors(update: &mut IndexUpdate<'_>, anew: bool, progress: Told<'_>
         Err(error) if anew => {
             let how = "`--encoder` makes others";
             output::note(format!("vectors of before cannot be read, {}: {how}", error.in_one_line()));
+            update.lose_vectors();
             None
         }
         kept => kept?,

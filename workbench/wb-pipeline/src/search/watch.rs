@@ -24,8 +24,7 @@ impl<'a> IndexWatch<'a> {
         // A change between the two is told of by the second.
         let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
         let folders = FolderWatch::of(folders)?;
-        let encoder = index.kept_vectors()?.map(|kept| reopen(kept.encoder())).transpose()?;
-        let mut watch = Self { place, index, encoder, folders };
+        let mut watch = Self { place, index, encoder: None, folders };
         watch.bring_up(progress)?;
         output::note(format!("watching {}; Ctrl-C ends it", place.root.display()));
         Ok(watch)
@@ -52,6 +51,13 @@ impl<'a> IndexWatch<'a> {
             output::note(format!("names as they were before: {}", error.in_one_line()));
         }
         let mut told = format!("{} changed, {} gone", changed.len(), gone.len());
+        // Another one may have been named meanwhile, or none.
+        match update.index().kept_vectors()? {
+            None => self.encoder = None,
+            Some(kept) if self.encoder.as_ref().is_some_and(|(by, _)| by.fingerprint == kept.encoder().fingerprint) => {
+            }
+            Some(kept) => self.encoder = Some(reopen(kept.encoder())?),
+        }
         if let Some((made_by, encoder)) = &self.encoder {
             let embedded = update.embed(&vector_store(made_by.clone())?, encoder, progress)?;
             told += &format!(", {embedded} texts embedded");

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use wb_core::{Encoder, Interaction, Progress, Side};
 
 use super::{UnitKey, UnitVectors, VectorStore, of_text};
-use crate::{CodeIndex, Error, Result, files::named};
+use crate::{CodeIndex, Error, Result, files::named, place::is_closed};
 
 /// Units that are embedded before their vectors are kept: what a killed process loses at most.
 const TOGETHER: usize = 2048;
@@ -59,7 +59,8 @@ pub fn embed(
         for (row, unit) in units.iter().enumerate() {
             made.push(index.units()[*unit].key, &of_text(&vectors, row));
         }
-        store.keep(&made)?;
+        // Somewhere else they are kept beside the index alone, if at all.
+        store.keep(&made).or_else(|error| if is_closed(&error) { Ok(()) } else { Err(error) })?;
         (0..made.len()).for_each(|at| all.push_from(&made, at));
         done += texts.len();
     }

@@ -29,6 +29,12 @@ impl VectorStore {
         Self { folder: folder.join(encoder.fingerprint.short()), encoder }
     }
 
+    /// The store of an encoder of the same fingerprint, which has another name or place.
+    #[must_use]
+    pub fn renamed(&self, encoder: VectorEncoder) -> Self {
+        Self { folder: self.folder.clone(), encoder }
+    }
+
     /// The encoder.
     pub fn encoder(&self) -> &VectorEncoder {
         &self.encoder

@@ -12,7 +12,7 @@ use wb_search::{
     CodeIndex, IndexPlace, RankingWeights, SearchQuestion, UnitVectors, VectorEncoder, VectorStore, vectors::embed,
 };
 
-use crate::{PARSER, SERVER, indexed, project, write};
+use crate::{PARSER, SERVER, indexed, part, project, write};
 
 /// An encoder by hand: one axis for each group of words that mean the same, the last for everything.
 pub struct ByMeaning {
@@ -221,6 +221,26 @@ fn an_index_keeps_its_vectors_beside_it() {
     }
     // Whoever has opened it before keeps what it had.
     assert_eq!(index.kept_vectors().unwrap().unwrap().len(), vectors.len());
+}
+
+#[test]
+fn damaged_vectors_are_lost_where_all_is_made_anew_and_words_alone_are_not_chosen_by_that() {
+    let folder = project(&[("a.rs", PARSER)]);
+    let (kept, encoder) = (tempfile::tempdir().unwrap(), ByMeaning::new());
+    let place = IndexPlace::of(folder.path(), Some(kept.path().join("index"))).unwrap();
+    let (mut update, _) = place.update(false, &mut |_| {}).unwrap();
+    update.embed(&store(kept.path(), &encoder), &encoder, &mut |_| {}).unwrap();
+    update.keep().unwrap();
+    let file = part(&place, "vectors");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[60] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let (mut update, _) = place.update(true, &mut |_| {}).unwrap();
+    assert!(update.index().kept_vectors().unwrap_err().to_string().contains("index.vectors-"));
+    update.lose_vectors();
+    update.keep().unwrap();
+    let index = place.read().unwrap().unwrap();
+    assert!(index.kept_vectors().unwrap().is_none() && !index.is_of_words_alone() && !file.exists());
 }
 
 /// A project of many files with a large function each.
