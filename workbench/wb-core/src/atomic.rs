@@ -245,7 +245,8 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
         .map_err(Error::io("write", folder))
 }
 
-pub(crate) fn parent(path: &Path) -> PathBuf {
+/// The folder of a file: the current one for a bare name.
+pub fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
@@ -278,7 +279,7 @@ fn replaced_name(path: &Path) -> PathBuf {
 }
 
 /// A path in the same folder, whose name is this one's between two texts.
-pub(crate) fn beside(path: &Path, before: &str, after: &str) -> PathBuf {
+pub fn beside(path: &Path, before: &str, after: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(before);
     name.push(path.file_name().unwrap_or_default());
     name.push(after);

@@ -75,9 +75,7 @@ impl EncoderRef {
         if self.id != BAG || Path::new(BAG).is_dir() || runs.join(BAG).is_dir() {
             return Ok(false);
         }
-        // A run's name stands between its date and its hash.
-        let is_so = |run: &RunDir| run.id().len() > 20 && run.id().get(11..run.id().len() - 9) == Some(BAG);
-        Ok(!run_dir::list(runs)?.iter().any(is_so))
+        Ok(!run_dir::list(runs)?.iter().any(|run| run.name() == Some(BAG)))
     }
 
     /// The place that is meant: this machine's own encoder by its name, a folder that is there, else by the name's form.

@@ -28,6 +28,12 @@ impl RunDir {
         Ok(run)
     }
 
+    /// The experiment's name, which stands in the id between a date and eight letters of a fingerprint.
+    pub fn name(&self) -> Option<&str> {
+        let id = self.id();
+        id.get(11..id.len().checked_sub(9)?)
+    }
+
     /// Opens what the user named: a folder, an id under `root`, or `latest`.
     pub fn open(root: &Path, name: &str) -> Result<Self> {
         let direct = Path::new(name);

@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 pub use tantivy::directory::OwnedBytes as MappedBytes;
 use tantivy::directory::{Directory, MmapDirectory};
+use wb_core::atomic;
 
 use crate::{Error, Result};
 
@@ -11,7 +12,7 @@ use crate::{Error, Result};
 pub fn map_file(path: &Path) -> Result<MappedBytes> {
     let other = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
     std::fs::metadata(path).map_err(Error::io("read", path))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = &atomic::parent(path);
     let name = path.file_name().map(Path::new).unwrap_or(path);
     let folder = MmapDirectory::open(folder).map_err(|error| Error::io("open", folder)(other(&error)))?;
     let file = folder.get_file_handle(name).map_err(|error| Error::io("map", path)(other(&error)))?;

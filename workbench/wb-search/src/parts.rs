@@ -84,7 +84,7 @@ impl IndexPart {
 
     /// The file of a part, beside the one that names it.
     fn file(self, file: &Path, sum: &Checksum) -> PathBuf {
-        beside(file, &format!(".{}-{}", self.name(), in_short(sum)))
+        atomic::beside(file, "", &format!(".{}-{}", self.name(), in_short(sum)))
     }
 
     /// The part, and the checksum as far as it is told, that the name of a file beside `file` has, where it is a part by its
@@ -164,7 +164,7 @@ impl IndexParts {
     /// Takes the lock of those who change the parts that a file names; an error where another process has it. With
     /// `waiting`, waits for that one.
     pub fn lock(file: &Path, waiting: Option<&mut dyn FnMut()>) -> Result<FileLock> {
-        let lock = beside(file, ".wb-lock");
+        let lock = atomic::beside(file, "", ".wb-lock");
         let is_ours = match lock.symlink_metadata() {
             Ok(about) => about.is_file() && (about.len() == 0 || begins_with(&lock, &[b"pid "])),
             Err(_) => true,
@@ -189,13 +189,14 @@ impl IndexParts {
         if changes.iter().all(|change| matches!(change, PartChange::Kept)) {
             return Ok(self);
         }
-        atomic::remove_abandoned(folder_of(file));
-        let sums = self.write(file, changes);
+        atomic::remove_abandoned(&atomic::parent(file));
+        let changed = self.changed(file, changes);
+        let written = changed.write(file);
         // Where that has failed, those of before are what is named.
-        if let Some(named) = sums.as_ref().ok().copied().or_else(|| PartSums::named(file)) {
+        if let Some(named) = if written.is_ok() { Some(changed.sums) } else { PartSums::named(file) } {
             named.remove_others(file);
         }
-        sums?.open(file)
+        written.and_then(|()| changed.sums.open(file))
     }
 
     /// Changes these parts in memory alone.
@@ -215,33 +216,17 @@ impl IndexParts {
         self
     }
 
-    /// Writes parts that have changed, and the file that names all.
-    fn write(&self, file: &Path, changes: PartChanges) -> Result<PartSums> {
-        let mut sums = self.sums;
-        for (part, change) in IndexPart::ALL.into_iter().zip(changes) {
-            let (bytes, is_made) = match (change, self.get(part)) {
-                (PartChange::Gone, _) => {
-                    sums.0[part as usize] = PartSum::Gone;
-                    continue;
-                }
-                (PartChange::Lost, _) => {
-                    sums.0[part as usize] = PartSum::None;
-                    continue;
-                }
-                (PartChange::Made(bytes), _) => (bytes, true),
-                (PartChange::Kept, Some(open)) => (open.bytes().clone(), false),
-                (PartChange::Kept, None) => continue,
-            };
-            let sum = checksum(&bytes).ok_or_else(damaged)?;
+    /// Writes parts that are in memory, and the file that names all.
+    fn write(&self, file: &Path) -> Result<()> {
+        for part in IndexPart::ALL {
+            let (PartSum::Of(sum), Some(open)) = (self.sums.0[part as usize], self.get(part)) else { continue };
             let path = part.file(file, &sum);
             // One of another version, which is kept, had another name.
-            if is_made || !path.is_file() {
-                atomic::write(&path, &bytes)?;
+            if open.is_in_memory() || !path.is_file() {
+                atomic::write(&path, open.bytes())?;
             }
-            sums.0[part as usize] = PartSum::Of(sum);
         }
-        atomic::write(file, sums.sealed().bytes())?;
-        Ok(sums)
+        atomic::write(file, self.sums.sealed().bytes())
     }
 }
 
@@ -327,21 +312,10 @@ fn begins_with<const N: usize>(path: &Path, all: &[&[u8; N]]) -> bool {
 
 /// The files of the folder of a file.
 fn files_beside(file: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder_of(file)).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+    fs::read_dir(atomic::parent(file)).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
 /// Part of a checksum that the name of a file has.
 fn in_short(sum: &Checksum) -> String {
     sum[..8].iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A path with an ending behind its name.
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.to_owned().into_os_string();
-    name.push(ending);
-    name.into()
-}
-
-fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

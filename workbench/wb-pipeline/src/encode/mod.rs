@@ -100,7 +100,7 @@ impl EncodeTask {
             return Err(Error::value("--dim", message).into());
         }
         let folder = self.blocks();
-        let above = self.out.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let above = &atomic::parent(&self.out);
         atomic::create_folders(above)?;
         let lock = hidden(&self.out);
         let held = FileLock::take(&lock, &self.out)?;

@@ -1,7 +1,10 @@
 //! The encoder of this machine, which indexes have where none is named: a bag of token vectors, trained once on the code that
 //! is installed here anyway.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, bail};
 use wb_core::{EncoderRef, Error, atomic, lock::FileLock};
@@ -20,17 +23,15 @@ use crate::{
 
 /// The recipe, which is kept beside what is trained by it.
 const RECIPE: &str = include_str!("../../../../configs/search-bag.yaml");
-/// Name of the recipe and of the folder in which it is trained.
-const TRAINING: [&str; 2] = ["search-bag.yaml", "training"];
 
-/// The bag of this machine, opened, where it was trained.
-pub fn opened() -> Result<Option<(VectorEncoder, BiEncoder)>> {
+/// The bag of this machine, opened on a device, where it was trained.
+pub fn opened(device: DeviceConfig) -> Result<Option<(VectorEncoder, BiEncoder)>> {
     let folder = EncoderRef::bag_folder()?;
     if !Folder::is_encoder(&folder) {
         return Ok(None);
     }
     // Its folder, and not whatever else is called so here.
-    let opened = open(&EncoderRef::from(folder.to_string_lossy().as_ref()), DeviceConfig::Cpu);
+    let opened = open(&EncoderRef::from(folder.to_string_lossy().as_ref()), device);
     let told = |error: anyhow::Error| {
         let hint = "`wb index --encoder bag --anew` trains it again, and `wb index --words` does without";
         Error::failed(format!("the encoder of this machine cannot be opened: {error:#}")).with_hint(hint)
@@ -46,7 +47,7 @@ pub fn train(anew: bool, progress: Told<'_>) -> Result<()> {
 /// [`train()`] for an encoder of a folder, by a recipe.
 fn train_in(folder: &Path, recipe: &str, anew: bool, progress: Told<'_>) -> Result<()> {
     let Some(parent) = folder.parent() else { bail!("no folder for the encoder of this machine") };
-    let [name, work] = TRAINING.map(|name| parent.join(name));
+    let (file, work) = (parent.join("search-bag.yaml"), parent.join("training"));
     if Folder::is_encoder(folder) && !anew && !work.is_dir() {
         return Ok(());
     }
@@ -56,17 +57,19 @@ fn train_in(folder: &Path, recipe: &str, anew: bool, progress: Told<'_>) -> Resu
     // What one that was killed has left.
     atomic::restore_folders(parent)?;
     atomic::remove_abandoned(parent);
-    if Folder::is_encoder(folder) && work.is_dir() {
-        atomic::remove_folder(&work)?;
-    }
-    if Folder::is_encoder(folder) && !anew {
-        return Ok(());
+    if Folder::is_encoder(folder) {
+        if work.is_dir() {
+            atomic::remove_folder(&work)?;
+        }
+        if !anew {
+            return Ok(());
+        }
     }
     output::note("training an encoder on the code that is installed here, once, which takes about a minute");
     let is_begun = work.is_dir();
     let mut trained = || {
-        atomic::write(&name, recipe.as_bytes())?;
-        let run = trained_in(&work, &name, progress);
+        atomic::write(&file, recipe.as_bytes())?;
+        let run = trained_in(&work, &file, progress);
         // What cannot be gone on with, as what another build has begun, is not kept.
         if run.is_err() && work.is_dir() {
             atomic::remove_folder(&work)?;
@@ -90,7 +93,7 @@ fn train_in(folder: &Path, recipe: &str, anew: bool, progress: Told<'_>) -> Resu
 }
 
 /// Trains it in a folder of its own; its place there.
-fn trained_in(work: &Path, recipe: &Path, progress: Told<'_>) -> Result<std::path::PathBuf> {
+fn trained_in(work: &Path, recipe: &Path, progress: Told<'_>) -> Result<PathBuf> {
     let experiment = Experiment::load("wb index", recipe, &[])?;
     let (runs, datasets) = (work.join("runs"), work.join("datasets"));
     let folders = Folders { runs: &runs, datasets: &datasets };

@@ -9,9 +9,7 @@ mod watch;
 use std::{path::Path, sync::Arc, time::Instant};
 
 use anyhow::Result;
-use wb_core::{
-    Encoder, EncoderPlace, EncoderRef, Progress, config, fingerprint::Fingerprint, remote, untrusted::harmless_json,
-};
+use wb_core::{Encoder, EncoderPlace, EncoderRef, Progress, fingerprint::Fingerprint, untrusted::harmless_json};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
     AnswerRequest, CodeIndex, IndexPlace, IndexUpdate, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder,
@@ -24,7 +22,7 @@ use crate::{
 };
 
 pub use bench::SearchBench;
-pub use tune::{NamedSet, tune};
+pub use tune::{NamedSet, tune, weights};
 pub use watch::IndexWatch;
 
 /// Progress of what several threads do.
@@ -43,19 +41,17 @@ pub enum IndexEncoder {
 
 /// Indexes a project, or brings its index up to date; tells what is in it.
 pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<()> {
-    if let IndexEncoder::Named(reference, _) = encoder
-        && reference.is_bag(session::runs())?
-    {
-        bag::train(anew, progress)?;
-        bag::opened()?;
+    // What cannot be opened is told before anything is read, and is not held meanwhile: an index takes memory enough.
+    if let IndexEncoder::Named(reference, device) = encoder {
+        if reference.is_bag(session::runs())? {
+            bag::train(anew, progress)?;
+            bag::opened(*device)?;
+        } else {
+            open(reference, *device)?;
+        }
     }
     if let Some(scip) = &place.scip {
         std::fs::metadata(scip).map_err(wb_core::Error::io("read", scip))?;
-    }
-    // What cannot be opened is told before anything is read.
-    if let IndexEncoder::Named(reference, device) = encoder {
-        // Not held meanwhile: an index takes memory enough.
-        open(reference, *device)?;
     }
     let started = Instant::now();
     let (mut update, found) = place.update(anew, progress)?;
@@ -123,7 +119,7 @@ fn encoder_of(kept: Option<&UnitVectors>, index: &CodeIndex) -> Result<Option<(V
     match kept {
         Some(kept) => reopen(kept.encoder()).map(Some),
         None if index.is_of_words_alone() => Ok(None),
-        None => bag::opened(),
+        None => bag::opened(DeviceConfig::Cpu),
     }
 }
 
@@ -298,8 +294,8 @@ impl ProjectSearch {
         let kept = if self.fresh { None } else { place.read()? };
         let index = match kept {
             Some(mut index) => {
-                if by_meaning {
-                    self.ask_by_meaning(&mut index)?;
+                if by_meaning && let Some(kept) = index.kept_vectors()? {
+                    self.ask_by_meaning(&mut index, kept)?;
                 }
                 index
             }
@@ -338,20 +334,26 @@ impl ProjectSearch {
 
     /// Gives an index vectors of what is new, and the question its own.
     fn bring_up_meaning(&mut self, update: &mut IndexUpdate<'_>, progress: Told<'_>) -> Result<()> {
-        if update.index().kept_vectors()?.is_some() {
-            if let Some((made_by, encoder)) = self.ask_by_meaning(update.index_mut())? {
-                update.embed(&vector_store(made_by)?, &encoder, progress)?;
+        let opened = match update.index().kept_vectors()? {
+            Some(kept) => self.ask_by_meaning(update.index_mut(), kept)?,
+            None => {
+                let opened = encoder_of(None, update.index())?;
+                opened.as_ref().map(|(_, encoder)| self.request.parted.embed(encoder)).transpose()?;
+                opened
             }
-        } else if let Some((made_by, encoder)) = encoder_of(None, update.index())? {
+        };
+        if let Some((made_by, encoder)) = opened {
             update.embed(&vector_store(made_by)?, &encoder, progress)?;
-            self.request.parted.embed(&encoder)?;
         }
         Ok(())
     }
 
-    /// Gives index and question their vectors, where the index has some; the encoder, where units have none yet.
-    fn ask_by_meaning(&mut self, index: &mut CodeIndex) -> Result<Option<(VectorEncoder, BiEncoder)>> {
-        let Some(kept) = index.kept_vectors()? else { return Ok(None) };
+    /// Gives index and question their vectors; the encoder, where units have none yet.
+    fn ask_by_meaning(
+        &mut self,
+        index: &mut CodeIndex,
+        kept: UnitVectors,
+    ) -> Result<Option<(VectorEncoder, BiEncoder)>> {
         let before = kept.encoder().clone();
         let missing = index.set_vectors(kept);
         let (made_by, encoder) = reopen(&before)?;
@@ -387,12 +389,4 @@ fn tell_of_state(SearchAnswer { commit, stale, unread, left_out, .. }: &SearchAn
             files(unread.len())
         ));
     }
-}
-
-/// Weights that `wb search tune` wrote to a file, else the ranking's own.
-pub fn weights(file: Option<&Path>) -> Result<RankingWeights> {
-    Ok(match file {
-        Some(file) => config::load(&remote::local(file)?, &[])?,
-        None => RankingWeights::shipped()?,
-    })
 }

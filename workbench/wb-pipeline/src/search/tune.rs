@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_core::{EncoderRef, Error, Progress, atomic, config};
+use wb_core::{EncoderRef, Error, Progress, atomic, config, remote};
 use wb_encoder::DeviceConfig;
 use wb_search::{
     RankingWeights,
@@ -101,4 +101,12 @@ fn line(measured: &Measured) -> Vec<String> {
 fn text(sets: &[NamedSet], weights: &RankingWeights) -> Result<String> {
     let sets: String = sets.iter().map(|NamedSet { set, folder }| format!(" {set}={}", folder.display())).collect();
     Ok(format!("# Fitted by `wb search tune{sets}`.\n{}", config::to_text(weights)?))
+}
+
+/// Weights that `wb search tune` wrote to a file, else the ranking's own.
+pub fn weights(file: Option<&Path>) -> Result<RankingWeights> {
+    Ok(match file {
+        Some(file) => config::load(&remote::local(file)?, &[])?,
+        None => RankingWeights::shipped()?,
+    })
 }

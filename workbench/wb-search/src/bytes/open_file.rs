@@ -32,6 +32,11 @@ impl OpenFile {
         Self { path: path.to_owned(), file: None, bytes }
     }
 
+    /// True for bytes that were not read from a file.
+    pub fn is_in_memory(&self) -> bool {
+        self.file.is_none()
+    }
+
     /// An error of what is in it, with its path.
     pub fn told(&self, error: Error) -> Error {
         error.within(format!("cannot use {}", self.path.display()))

@@ -73,12 +73,16 @@ impl<const N: usize> Sealed<N> {
         if from == body { Ok(Self { bytes, places }) } else { Err(damaged()) }
     }
 
-    /// A part of an index, after its bytes were checked; `None` where it is not there, or of another version of this program,
-    /// and is to be made anew.
-    pub fn of_part(magic: &Magic, part: Option<&OpenFile>) -> Result<Option<Self>> {
-        let is_of_another =
-            |file: &&OpenFile| file.bytes().starts_with(&magic[..6]) && !file.bytes().starts_with(magic);
-        part.filter(|file| !is_of_another(file)).map(|file| Self::open(magic, file)).transpose()
+    /// Reads a part of an index after its bytes were checked; `None` where it is not there, or of another version of this
+    /// program, and is to be made anew. An error names its file.
+    pub fn read_part<T>(
+        magic: &Magic,
+        part: Option<&OpenFile>,
+        read: impl FnOnce(Self) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let is_of_another = |bytes: &[u8]| bytes.starts_with(&magic[..6]) && !bytes.starts_with(magic);
+        let Some(file) = part.filter(|file| !is_of_another(file.bytes())) else { return Ok(None) };
+        Self::open(magic, file).and_then(read).map(Some).map_err(|error| file.told(error))
     }
 
     /// True for a file that another version of this program wrote.

@@ -28,9 +28,9 @@ impl Sections {
         Sealed::open(&MAGIC, file).and_then(Self::of)
     }
 
-    /// Sections of a part; none where there is none, or one of another version, which is made anew.
-    pub(super) fn of_part(part: Option<&OpenFile>) -> Result<Option<Self>> {
-        Sealed::of_part(&MAGIC, part)?.map(Self::of).transpose()
+    /// Reads the sections of a part; none where there is none, or one of another version, which is made anew.
+    pub(super) fn read_part<T>(part: Option<&OpenFile>, read: impl FnOnce(Self) -> Result<T>) -> Result<Option<T>> {
+        Sealed::read_part(&MAGIC, part, |sealed| read(Self::of(sealed)?))
     }
 
     fn of(sealed: Sealed<SECTIONS>) -> Result<Self> {

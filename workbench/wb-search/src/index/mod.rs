@@ -241,10 +241,9 @@ impl CodeIndex {
 
     /// The index of a folder that parts are of; none where they have no units, or such of another version, which are made anew.
     pub(crate) fn of_parts(parts: &IndexParts, root: &Path) -> Result<Option<Self>> {
-        let Some(units) = parts.get(IndexPart::Units) else { return Ok(None) };
-        let read = || Sections::of_part(Some(units))?.map(|sections| Self::of_sections(sections, root)).transpose();
-        let read = read().map_err(|error| units.told(error))?;
-        Ok(read.map(|index| Self { parts: parts.clone(), ..index }))
+        Sections::read_part(parts.get(IndexPart::Units), |sections| {
+            Ok(Self { parts: parts.clone(), ..Self::of_sections(sections, root)? })
+        })
     }
 
     /// Writes it by itself, without vectors and structures, in place of a file that is there.

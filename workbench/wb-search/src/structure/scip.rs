@@ -82,9 +82,7 @@ pub(crate) struct ScipStore {
 impl ScipStore {
     /// The store of a part; none where there is none, or one of another version.
     pub fn open(part: Option<&OpenFile>) -> Result<Option<Self>> {
-        let read = Sealed::<1>::of_part(&MAGIC, part);
-        let store = read.and_then(|sealed| sealed.map(|sealed| Self::of_bytes(sealed.section(0))).transpose());
-        store.map_err(|error| part.map_or(damaged(), |part| part.told(error)))
+        Sealed::<1>::read_part(&MAGIC, part, |sealed| Self::of_bytes(sealed.section(0)))
     }
 
     /// Reads the SCIP that is named, else the one that was read before, else the one at the project's root; nothing is done
@@ -98,9 +96,7 @@ impl ScipStore {
             (Some(named), _) => std::path::absolute(named).map_err(Error::io("find", named))?,
             (None, Some(known)) if known.is_file() => known,
             // What was named once may be gone by now, and was said of these texts.
-            (None, Some(known)) if known != at_root && !at_root.is_file() => {
-                return Ok(PartChange::Kept);
-            }
+            (None, Some(known)) if known != at_root && !at_root.is_file() => return Ok(PartChange::Kept),
             (None, _) => at_root,
         };
         if named.is_none() && !from.is_file() {

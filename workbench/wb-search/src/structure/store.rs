@@ -36,8 +36,7 @@ pub(crate) struct StructureStore {
 impl StructureStore {
     /// The store of a part; none where there is none, or one of another version.
     pub fn open(part: Option<&OpenFile>) -> Result<Option<Self>> {
-        let store = Sealed::of_part(&MAGIC, part).and_then(|sealed| sealed.map(Self::of).transpose());
-        store.map_err(|error| part.map_or(damaged(), |part| part.told(error)))
+        Sealed::read_part(&MAGIC, part, Self::of)
     }
 
     fn of(sealed: Sealed<2>) -> Result<Self> {

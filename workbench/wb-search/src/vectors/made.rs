@@ -27,12 +27,12 @@ pub fn embed(
     let mut all = match known {
         Some(known) => {
             // Under the name and at the place by which the encoder is known now.
-            let known = known.clone().made_by(store.encoder().clone());
+            let renamed = |vectors: UnitVectors| vectors.made_by(store.encoder().clone());
             let (ordered, missing) = known.clone().ordered(index);
             if missing.is_empty() {
-                return Ok((ordered, 0));
+                return Ok((renamed(ordered), 0));
             }
-            known
+            renamed(known.clone())
         }
         None => UnitVectors::empty(store.encoder().clone()),
     };

@@ -159,8 +159,7 @@ impl UnitVectors {
 
     /// Vectors of a part of an index; none where there is none, or one of another version, which is made anew.
     pub(crate) fn of_part(part: Option<&OpenFile>) -> Result<Option<Self>> {
-        let read = Sealed::of_part(&MAGIC, part).and_then(|sealed| sealed.as_ref().map(Self::decode).transpose());
-        read.map_err(|error| part.map_or(damaged(), |part| part.told(error)))
+        Sealed::read_part(&MAGIC, part, |sealed| Self::decode(&sealed))
     }
 
     /// Writes them, in place of a file that is there.
