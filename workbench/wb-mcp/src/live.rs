@@ -189,7 +189,11 @@ impl LiveProject {
         {
             notes.push(format!("what is new is found by words alone: {}", error.in_one_line()));
         }
-        self.keep(update.keep()?, notes);
+        let (index, kept) = update.try_to_keep();
+        if let Err(error) = kept {
+            notes.push(format!("the index is in memory alone: {}", error.in_one_line()));
+        }
+        self.keep(index, notes);
         Ok(())
     }
 

@@ -162,8 +162,8 @@ impl IndexParts {
     }
 
     /// Takes the lock of those who change the parts that a file names; an error where another process has it. With
-    /// `waiting`, waits for that one.
-    pub fn lock(file: &Path, waiting: Option<&mut dyn FnMut()>) -> Result<FileLock> {
+    /// `waiting`, which is told who that is, waits for it.
+    pub fn lock(file: &Path, waiting: Option<&mut dyn FnMut(&str)>) -> Result<FileLock> {
         let lock = atomic::beside(file, "", ".wb-lock");
         let is_ours = match lock.symlink_metadata() {
             Ok(about) => about.is_file() && (about.len() == 0 || begins_with(&lock, &[b"pid "])),
@@ -174,7 +174,7 @@ impl IndexParts {
             return Err(Error::failed(what).with_hint("--index another/file"));
         }
         match waiting {
-            Some(waiting) => FileLock::wait(&lock, |_| waiting()),
+            Some(waiting) => FileLock::wait(&lock, waiting),
             None => FileLock::take(&lock, file),
         }
     }
@@ -184,10 +184,11 @@ impl IndexParts {
         PartSums::named(file) == Some(self.sums)
     }
 
-    /// Changes these parts, and puts them all at once in the place of those that a file names: theirs who has the lock.
-    pub fn replace(self, file: &Path, changes: PartChanges) -> Result<Self> {
+    /// Changes these parts, and puts them all at once in the place of those that a file names: theirs who has the lock. Where
+    /// they cannot be written, they are in memory, and the error is beside them.
+    pub fn replace(self, file: &Path, changes: PartChanges) -> (Self, Result<()>) {
         if changes.iter().all(|change| matches!(change, PartChange::Kept)) {
-            return Ok(self);
+            return (self, Ok(()));
         }
         atomic::remove_abandoned(&atomic::parent(file));
         let changed = self.changed(file, changes);
@@ -196,7 +197,10 @@ impl IndexParts {
         if let Some(named) = if written.is_ok() { Some(changed.sums) } else { PartSums::named(file) } {
             named.remove_others(file);
         }
-        written.and_then(|()| changed.sums.open(file))
+        match written.and_then(|()| changed.sums.open(file)) {
+            Ok(opened) => (opened, Ok(())),
+            Err(error) => (changed, Err(error)),
+        }
     }
 
     /// Changes these parts in memory alone.

@@ -117,7 +117,8 @@ impl IndexPlace {
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(IndexUpdate<'_>, FolderFiles)> {
         self.is_free()?;
-        let waiting: &mut dyn FnMut() = &mut || progress(Progress::new("waiting for who indexes it now", 0, 0));
+        let waiting: &mut dyn FnMut(&str) =
+            &mut |holder| progress(Progress::new("waiting", 0, 0).note(format!("for {holder}")));
         let lock = IndexParts::lock(&self.file, Some(waiting))?;
         self.updated(anew, Some(lock), progress)
     }
@@ -208,10 +209,16 @@ impl IndexPlace {
     }
 }
 
-/// True for the error of a folder that cannot be written in.
+/// True for the error of a folder that cannot be written in, or not now.
 pub(crate) fn is_closed(error: &Error) -> bool {
-    let is_closed = |kind: ErrorKind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem);
-    matches!(error, Error::Io { source, .. } if is_closed(source.kind()))
+    use ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match error {
+        Error::DiskFull { .. } => true,
+        Error::Io { source, .. } => {
+            matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem | StorageFull | QuotaExceeded | FileTooLarge)
+        }
+        _ => false,
+    }
 }
 
 /// A file that is not among the files of a project: elsewhere, or hidden.

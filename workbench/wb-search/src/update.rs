@@ -93,12 +93,20 @@ impl<'a> IndexUpdate<'a> {
     /// Puts what is new in the place of what was kept, all at once. Where another process is about to, its own is kept, and this
     /// is an index in memory.
     pub fn keep(self) -> Result<CodeIndex> {
+        let (index, kept) = self.try_to_keep();
+        kept.map(|()| index)
+    }
+
+    /// [`IndexUpdate::keep`] of who wants an answer: where nothing can be written, as on a full disk, this is an index in memory
+    /// too, and the error is beside it.
+    pub fn try_to_keep(self) -> (CodeIndex, Result<()>) {
         let Self { place, mut index, changes, lock } = self;
         let parts = index.parts().clone();
-        index.set_parts(match lock {
-            Some(_held) => parts.replace(&place.file, changes)?,
-            None => parts.changed(&place.file, changes),
-        });
-        Ok(index)
+        let (parts, kept) = match lock {
+            Some(_held) => parts.replace(&place.file, changes),
+            None => (parts.changed(&place.file, changes), Ok(())),
+        };
+        index.set_parts(parts);
+        (index, kept)
     }
 }

@@ -1,18 +1,18 @@
-//! Files of tensors, read one tensor after the other: memory holds what is kept of them, and one more.
+//! Files of tensors, read one tensor after the other: memory holds what is kept of them, and a piece.
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
 
 use safetensors::{
-    Dtype, SafeTensorError,
-    tensor::{Metadata, TensorView},
+    SafeTensorError,
+    tensor::{Metadata, TensorInfo, TensorView},
 };
 
 use super::{
-    tensor_error,
+    tensor::Tensor,
     torch::{self, TorchFile},
 };
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub(super) trait Visitor {
     fn wants(&mut self, path: &Path, name: &str, shape: &[usize]) -> bool;
 
     /// Takes one that was wanted.
-    fn take(&mut self, path: &Path, name: &str, view: &TensorView<'_>) -> Result<()>;
+    fn take(&mut self, tensor: Tensor<'_>) -> Result<()>;
 }
 
 /// Shows a file's tensors in the order of their names: of a safetensors file, or of torch's own.
@@ -37,7 +37,7 @@ pub(super) fn visit(path: &Path, visitor: &mut dyn Visitor) -> Result<()> {
         let mut views = file.views(path)?;
         views.sort_by(|one, other| one.0.cmp(other.0));
         let wanted = |(name, view): (&str, TensorView<'_>)| match visitor.wants(path, name, view.shape()) {
-            true => visitor.take(path, name, &view),
+            true => visitor.take(Tensor::of_view(path, name, &view)),
             false => Ok(()),
         };
         return views.into_iter().try_for_each(wanted);
@@ -46,12 +46,10 @@ pub(super) fn visit(path: &Path, visitor: &mut dyn Visitor) -> Result<()> {
     let mut names = file.metadata.offset_keys();
     names.sort();
     for name in names {
-        let Some((dtype, shape)) = file.info(&name) else { continue };
-        if visitor.wants(path, &name, &shape) {
-            let bytes = file.read(path, &name)?;
-            let view = TensorView::new(dtype, shape, &bytes)
-                .map_err(|error| tensor_error(path, &name, error.to_string(), None))?;
-            visitor.take(path, &name, &view)?;
+        let Some(info) = file.metadata.info(&name) else { continue };
+        if visitor.wants(path, &name, &info.shape) {
+            let numbers = numbers(&mut file.file, file.start, info).map_err(Error::io("read", path))?;
+            visitor.take(Tensor::new(path, &name, (info.dtype, &info.shape), numbers))?;
         }
     }
     Ok(())
@@ -101,18 +99,13 @@ impl TensorFile {
         }
         Ok(Self { file, start: 8 + size, metadata })
     }
+}
 
-    fn info(&self, name: &str) -> Option<(Dtype, Vec<usize>)> {
-        self.metadata.info(name).map(|info| (info.dtype, info.shape.clone()))
-    }
-
-    fn read(&mut self, path: &Path, name: &str) -> Result<Vec<u8>> {
-        let (first, end) = self.metadata.info(name).map_or((0, 0), |info| info.data_offsets);
-        let mut bytes = vec![0; end - first];
-        let found = self.file.seek(SeekFrom::Start(self.start + first as u64));
-        found.and_then(|_| self.file.read_exact(&mut bytes)).map_err(Error::io("read", path))?;
-        Ok(bytes)
-    }
+/// The bytes of a tensor, in a file whose numbers begin at `start`.
+fn numbers<'a>(file: &'a mut File, start: u64, info: &TensorInfo) -> io::Result<impl Read + 'a> {
+    let (first, end) = info.data_offsets;
+    file.seek(SeekFrom::Start(start + first as u64))?;
+    Ok(file.take((end - first) as u64))
 }
 
 /// A file that ends too early, or is another one. `head` is what it begins with.

@@ -4,6 +4,7 @@
 mod dtype;
 mod file;
 mod memory_type;
+mod tensor;
 mod torch;
 mod write;
 
@@ -12,18 +13,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use safetensors::{SafeTensors, tensor::TensorView};
 use wb_core::suggest;
 
-use self::file::Visitor;
 pub use self::{
     dtype::WeightType,
     memory_type::MemoryType,
     write::{write, write_as},
 };
+use self::{file::Visitor, tensor::Tensor};
 use crate::{
     error::{Error, Result},
-    kernels::Short,
     lora,
     models::WeightSpec,
     parameters::{Parameter, Parameters},
@@ -152,22 +152,23 @@ impl Visitor for Picker<'_> {
         wanted
     }
 
-    fn take(&mut self, path: &Path, name: &str, view: &TensorView<'_>) -> Result<()> {
-        let (all, found) = parts(view.shape(), (self.rename)(name));
-        let bytes = view.data().len() / all.len().max(1);
-        for (part, ours) in all.iter().enumerate() {
-            let Some(place) = self.places.get(ours.as_str()).copied() else { continue };
+    fn take(&mut self, mut tensor: Tensor<'_>) -> Result<()> {
+        let (path, name) = (tensor.path, tensor.name);
+        let (all, found) = parts(tensor.shape, (self.rename)(name));
+        let of_part = tensor.len() / all.len().max(1);
+        for ours in &all {
+            let Some(place) = self.places.get(ours.as_str()).copied() else {
+                tensor.skip(of_part)?;
+                continue;
+            };
             let shape = &self.expected[place].shape;
             if found != *shape {
                 let message = format!("has shape {found:?}, expected {shape:?} by the config beside it");
                 self.wrong.entry(place).or_insert_with(|| tensor_error(path, name, message, None));
+                tensor.skip(of_part)?;
                 continue;
             }
-            let data = &view.data()[part * bytes..][..bytes];
-            let values = match short(view.dtype()).filter(|_| shape.len() > 1) {
-                None => floats(path, name, view.dtype(), data)?.into(),
-                Some(kind) => short_values(path, name, kind, data)?,
-            };
+            let values = tensor.values(shape)?;
             // Tied weights may be there twice, under both of their names.
             match &self.taken[place] {
                 None => self.taken[place] = Some(Taken { name: name.to_owned(), values }),
@@ -203,7 +204,7 @@ impl Visitor for Seen<'_> {
         false
     }
 
-    fn take(&mut self, _: &Path, _: &str, _: &TensorView<'_>) -> Result<()> {
+    fn take(&mut self, _: Tensor<'_>) -> Result<()> {
         Ok(())
     }
 }
@@ -223,7 +224,7 @@ pub fn read_adapters(path: &Path, parameters: &mut Parameters) -> Result<()> {
             let message = format!("has shape {:?}, expected {shape:?} by the adapter's config", view.shape());
             return Err(tensor_error(path, &name, message, None));
         }
-        let values = floats(path, &name, view.dtype(), view.data())?.into();
+        let values = Tensor::of_view(path, &name, &view).floats(shape.iter().product())?.into();
         parameters.insert(Parameter { name, shape, values, trainable: true });
     }
     match found.into_iter().next() {
@@ -237,7 +238,8 @@ pub fn read_all(path: &Path) -> Result<Vec<Parameter>> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let tensors = open(path, &bytes)?;
     let parameter = |(name, view): (&str, TensorView<'_>)| {
-        let values = floats(path, name, view.dtype(), view.data())?.into();
+        let mut tensor = Tensor::of_view(path, name, &view);
+        let values = tensor.floats(tensor.len())?.into();
         Ok(Parameter { name: name.to_owned(), shape: view.shape().to_vec(), values, trainable: false })
     };
     let mut all = tensors.iter().map(parameter).collect::<Result<Vec<_>>>()?;
@@ -254,48 +256,6 @@ fn open<'a>(path: &Path, bytes: &'a [u8]) -> Result<SafeTensors<'a>> {
     SafeTensors::deserialize(bytes).map_err(|error| file::not_whole(path, bytes.len() as u64, bytes, &error))
 }
 
-/// The kind of a type of 16 bits.
-fn short(dtype: Dtype) -> Option<Short> {
-    match dtype {
-        Dtype::F16 => Some(Short::F16),
-        Dtype::BF16 => Some(Short::Bf16),
-        _ => None,
-    }
-}
-
-fn short_numbers(data: &[u8]) -> Vec<u16> {
-    data.chunks_exact(2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]])).collect()
-}
-
-/// 16-bit numbers as they are, which have to be finite.
-fn short_values(path: &Path, name: &str, kind: Short, data: &[u8]) -> Result<Values> {
-    let bits = short_numbers(data);
-    let values = bits.iter().map(|bits| kind.to_float(*bits));
-    check_finite(path, name, values)?;
-    Ok(Values::of_short(bits, kind))
-}
-
-/// Numbers as 32-bit floats, which have to be finite.
-fn floats(path: &Path, name: &str, dtype: Dtype, data: &[u8]) -> Result<Vec<f32>> {
-    let values: Vec<f32> = match (dtype, short(dtype)) {
-        (Dtype::F32, _) => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
-        (_, Some(kind)) => short_numbers(data).into_iter().map(|bits| kind.to_float(bits)).collect(),
-        (other, None) => {
-            return Err(tensor_error(path, name, format!("has type {other:?}, expected F32, F16 or BF16"), None));
-        }
-    };
-    check_finite(path, name, values.iter().copied())?;
-    Ok(values)
-}
-
-fn check_finite(path: &Path, name: &str, mut values: impl ExactSizeIterator<Item = f32> + Clone) -> Result<()> {
-    let len = values.len();
-    let Some(at) = values.clone().position(|value| !value.is_finite()) else { return Ok(()) };
-    let found = values.nth(at).unwrap_or_default();
-    let message = format!("has {found} at position {at} of {len}, expected finite numbers");
-    Err(tensor_error(path, name, message, None))
-}
-
 fn more(count: usize, what: &str) -> String {
     if count == 0 { String::new() } else { format!(" ({count} more {what})") }
 }
@@ -306,6 +266,8 @@ pub(crate) fn tensor_error(path: &Path, tensor: &str, message: String, hint: Opt
 
 #[cfg(test)]
 mod tests {
+    use safetensors::Dtype;
+
     use super::*;
     use crate::models::{Architecture, StaticConfig};
     use wb_core::Seed;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use wb_encoder::BiEncoder;
 use wb_search::{Changes, CodeIndex, FolderWatch, IndexPlace, VectorEncoder, vector_store};
 
-use super::{Told, reopen};
+use super::{IndexEncoder, Told, indexed, reopen};
 use crate::output;
 
 /// An index, its folders, and the encoder of its vectors, opened once.
@@ -18,8 +18,11 @@ pub struct IndexWatch<'a> {
 }
 
 impl<'a> IndexWatch<'a> {
-    /// Watches the folders of an index; it is brought up to date first.
-    pub fn of(place: &'a IndexPlace, progress: Told<'_>) -> Result<Self> {
+    /// Watches the folders of a project, which is indexed first.
+    pub fn of(place: &'a IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<Self> {
+        if let Err(error) = indexed(place, anew, encoder, progress)? {
+            unread_names(&error);
+        }
         let index = place.open(progress)?;
         // A change between the two is told of by the second.
         let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
@@ -47,8 +50,7 @@ impl<'a> IndexWatch<'a> {
         if update.index().has_structures()
             && let Err(error) = update.structures(progress)
         {
-            // An indexer may be writing it: the next change reads it again.
-            output::note(format!("names as they were before: {}", error.in_one_line()));
+            unread_names(&error);
         }
         let mut told = format!("{} changed, {} gone", changed.len(), gone.len());
         // Another one may have been named meanwhile, or none.
@@ -66,4 +68,9 @@ impl<'a> IndexWatch<'a> {
         output::line(format!("{told} in {:.2} s", started.elapsed().as_secs_f64()));
         Ok(())
     }
+}
+
+/// Tells of an indexer's file that cannot be read: it may be written just now, and the next change reads it again.
+fn unread_names(error: &wb_core::Error) {
+    output::note(format!("names as they were before: {}", error.in_one_line()));
 }

@@ -14,7 +14,7 @@ use wb_search::{
     },
 };
 
-use crate::output;
+use crate::{output, search::kept_or_told};
 
 /// Relations that a symbol is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,10 @@ pub(super) fn open(
     place: &IndexPlace,
     progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<ManuallyDrop<ProjectGraph>> {
-    let index = place.open(progress)?;
+    let index = match place.read()? {
+        Some(index) => index,
+        None => kept_or_told(place.update_unless_busy(progress)?),
+    };
     Ok(ManuallyDrop::new(open_with(place, index, progress)?))
 }
 
@@ -74,7 +77,7 @@ pub(crate) fn open_with(
     }
     let mut update = place.update_of(index)?;
     update.structures(progress)?;
-    Ok(ProjectGraph::open(update.keep()?)?)
+    Ok(ProjectGraph::open(kept_or_told(update))?)
 }
 
 /// Asks for a relation of a symbol and tells the answer; true where there is one.

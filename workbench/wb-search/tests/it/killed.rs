@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use wb_search::{IndexPlace, RankingWeights, SearchQuestion, vector_store};
+use wb_core::faults;
+use wb_search::{CodeIndex, IndexPlace, RankingWeights, SearchQuestion, VectorStore, vector_store};
 
 use crate::{vectors::ByMeaning, write};
 
@@ -73,6 +74,10 @@ fn answers(folder: &Path, word: &str) -> bool {
     let vectors = index.kept_vectors().unwrap().unwrap();
     let unread = place.update_of(index.clone()).unwrap().structures(&mut |_| {}).unwrap();
     assert_eq!((structures, unread, index.set_vectors(vectors)), (files, 0, 0));
+    finds(&index, word)
+}
+
+fn finds(index: &CodeIndex, word: &str) -> bool {
     !index.search(&SearchQuestion::new(word), &RankingWeights::shipped().unwrap(), 1).unwrap().is_empty()
 }
 
@@ -168,4 +173,25 @@ fn without_room_the_index_before_answers() {
     assert_eq!(kinds(folder), WHOLE, "nothing unfinished is left");
     indexed(folder);
     assert!(answers(folder, "giraffe"));
+}
+
+#[test]
+fn without_room_a_question_is_answered_from_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    project(folder, "zebra");
+    indexed(folder);
+    let before = kept(folder);
+    project(folder, "giraffe");
+    let (place, encoder) = (place(folder), ByMeaning::new());
+    faults::fail_at(1, true);
+    let mut update = place.update_unless_busy(&mut |_| {}).unwrap();
+    let store = VectorStore::below(&folder.join("vectors"), encoder.made_by());
+    let embedded = update.embed(&store, &encoder, &mut |_| {}).unwrap();
+    let (index, error) = update.try_to_keep();
+    assert!(faults::clear() && embedded > 0);
+    let error = error.unwrap_err().to_string();
+    assert!(error.starts_with("cannot write ") && error.contains("kept/index"), "{error}");
+    assert!(finds(&index, "giraffe") && !finds(&index, "zebra") && index.vectors().is_some());
+    assert!(kept(folder) == before && answers(folder, "zebra"));
 }

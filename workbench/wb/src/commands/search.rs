@@ -45,15 +45,15 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
         None if arguments.words => IndexEncoder::Without,
         None => IndexEncoder::Kept,
     };
-    output::with_bars(|progress| search::index(&place, arguments.anew, &encoder, progress))?;
-    if arguments.watch {
-        let mut watch = output::with_bars(|progress| IndexWatch::of(&place, progress))?;
-        loop {
-            watch.wait()?;
-            output::with_bars(|progress| watch.bring_up(progress))?;
-        }
+    if !arguments.watch {
+        output::with_bars(|progress| search::index(&place, arguments.anew, &encoder, progress))?;
+        return Ok(End::Done);
     }
-    Ok(End::Done)
+    let mut watch = output::with_bars(|progress| IndexWatch::of(&place, arguments.anew, &encoder, progress))?;
+    loop {
+        watch.wait()?;
+        output::with_bars(|progress| watch.bring_up(progress))?;
+    }
 }
 
 /// `wb search`

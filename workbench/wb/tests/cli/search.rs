@@ -48,12 +48,14 @@ fn a_watched_project_is_brought_up_to_date_when_it_changes() {
 
     let sandbox = project();
     sandbox.write("lib/zoo.rs", "fn zebra() {}\n");
+    sandbox.write("project/index.scip", "half");
     let mut command = sandbox.command(&["index", "project", "lib", "--index", "index", "--watch"]);
     let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
     let first = told.next().unwrap().unwrap();
     assert!(first.contains("/lib: 3 files, 3 units"), "{first}");
     let mut notes = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(notes.any(|note| note.unwrap().contains("names as they were before: ")));
     assert!(notes.any(|note| note.unwrap().contains("Ctrl-C ends it")));
     sandbox.write("lib/zoo.rs", "fn giraffe() {}\n");
     assert!(told.next().unwrap().unwrap().starts_with("1 changed, 0 gone in "));
