@@ -69,6 +69,9 @@ impl<'a> Job<'a> {
         ranks: &Ranks,
     ) -> Result<Self> {
         preflight::preflight(config, experiment, sections(measured))?;
+        if measured {
+            bench::expect_held_out(experiment, experiment.data()?.split.test > 0.0)?;
+        }
         let named = resume.map(|name| resume::named(experiment, folders.runs, name)).transpose()?;
         let device = ranks.open(experiment)?;
         Ok(Self { experiment, folders, named, device, measured })
@@ -82,6 +85,9 @@ impl<'a> Job<'a> {
     pub fn run(self, interrupt: &Interrupt, progress: &mut dyn FnMut(Progress)) -> Result<Ended> {
         let Self { experiment, folders, named, device, measured } = self;
         let data = data::data(experiment, folders.datasets, progress)?;
+        if measured {
+            bench::expect_held_out(experiment, !data.prepared.test.is_empty())?;
+        }
         let data = mine::of_experiment(experiment, data, folders, progress)?;
         let mut run = train::open(experiment, &data, folders.runs, named)?;
         let keeps = measured && experiment.bench.contestants.contains(&ContestantName::Untrained);

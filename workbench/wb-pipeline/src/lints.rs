@@ -139,6 +139,13 @@ pub fn of_experiment(experiment: &Experiment) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let holds_none_out = experiment.data.as_ref().is_some_and(|data| data.split.test == 0.0);
+    if let Some(at) = experiment.of_held_out().filter(|_| holds_none_out && experiment.encoder.is_some()) {
+        lints.push(format!(
+            "bench.benchmarks[{at}]: `pairs` measures held-out pairs, and data.split.test is 0; `wb run` will refuse it, \
+             `wb train` will not: data.split.test=0.05"
+        ));
+    }
     let model = experiment.encoder.as_ref().map(|encoder| &encoder.model);
     let has_layers = !matches!(model, Some(ModelChoice::StaticEmbedding(_)));
     let asks_words = train.objectives.mlm.as_ref().is_some_and(|mlm| mlm.weight > 0.0);

@@ -80,6 +80,9 @@ impl SearchAnswer {
         if self.encoder.is_some() {
             told += &format!("meaning {:.2}, of the file {:.2}, ", s.meaning, s.theme);
         }
+        if let Some(read) = s.read {
+            told += &format!("read {read:.2}, ");
+        }
         told += &format!("role {:.2}", s.role);
         if s.context != 1.0 {
             told += &format!(", context {:.2}", s.context);

@@ -6,11 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use wb_core::{Progress, fingerprint::Fingerprint, lock::FileLock, paths::caches};
+use wb_core::{Progress, fingerprint::Fingerprint, paths::caches};
 
 use crate::{
     AnnotationFile, CodeIndex, Error, FileContext, FolderFiles, IndexUpdate, ProjectAnnotations, Result, VectorEncoder,
-    VectorStore, build, files::slashed, index::Changes, parts::IndexParts,
+    VectorStore, build, files::slashed, index::Changes, parts::IndexParts, update::WritersLock,
 };
 
 /// A project's folder and the file of its index, beside which the index's parts are: units, vectors, structures. The file says
@@ -91,14 +91,6 @@ impl IndexPlace {
         }
     }
 
-    /// The index as it is kept; made, where there is none, and kept as by [`IndexPlace::update_unless_busy`].
-    pub fn open(&self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<CodeIndex> {
-        match self.read()? {
-            Some(index) => Ok(index),
-            None => self.update_unless_busy(progress)?.keep(),
-        }
-    }
-
     /// Brings the units of the index up to date and keeps it, see [`IndexPlace::update`].
     pub fn bring_up(
         &self,
@@ -120,7 +112,7 @@ impl IndexPlace {
         let waiting: &mut dyn FnMut(&str) =
             &mut |holder| progress(Progress::new("waiting", 0, 0).note(format!("for {holder}")));
         let lock = IndexParts::lock(&self.file, Some(waiting))?;
-        self.updated(anew, Some(lock), progress)
+        self.updated(anew, WritersLock::Held(lock), progress)
     }
 
     /// [`IndexPlace::update`] of who wants an answer now: where another process is at it, or nothing can be written there, what
@@ -128,22 +120,25 @@ impl IndexPlace {
     pub fn update_unless_busy(&self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<IndexUpdate<'_>> {
         self.is_free()?;
         let lock = self.lock_unless_busy()?;
-        Ok(self.updated(false, lock, progress)?.0)
+        Ok(self.updated(false, lock, progress)?.0.for_answer())
     }
 
     /// An update of an index that is open, and up to date itself; for the answer alone, where another process is at it or was
     /// since it was read.
     pub fn update_of(&self, index: CodeIndex) -> Result<IndexUpdate<'_>> {
-        let lock = self.lock_unless_busy()?.filter(|_| index.parts().are_named_now(&self.file));
-        Ok(IndexUpdate::of(self, index, lock))
+        let lock = match self.lock_unless_busy()? {
+            WritersLock::Held(_) if !index.parts().are_named_now(&self.file) => WritersLock::Busy,
+            lock => lock,
+        };
+        Ok(IndexUpdate::of(self, index, lock).for_answer())
     }
 
-    /// The lock of the index's writers; none where another process has it, and in a folder that cannot be written in.
-    fn lock_unless_busy(&self) -> Result<Option<FileLock>> {
+    /// The lock of the index's writers, where it can be had now.
+    fn lock_unless_busy(&self) -> Result<WritersLock> {
         match IndexParts::lock(&self.file, None) {
-            Ok(lock) => Ok(Some(lock)),
-            Err(Error::Locked { .. }) => Ok(None),
-            Err(error) if is_closed(&error) => Ok(None),
+            Ok(lock) => Ok(WritersLock::Held(lock)),
+            Err(Error::Locked { .. }) => Ok(WritersLock::Busy),
+            Err(error) if is_closed(&error) || is_full(&error) => Ok(WritersLock::Closed(error)),
             Err(error) => Err(error),
         }
     }
@@ -151,7 +146,7 @@ impl IndexPlace {
     fn updated(
         &self,
         anew: bool,
-        lock: Option<FileLock>,
+        lock: WritersLock,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(IndexUpdate<'_>, FolderFiles)> {
         // What is damaged has nothing to keep to.
@@ -209,14 +204,18 @@ impl IndexPlace {
     }
 }
 
-/// True for the error of a folder that cannot be written in, or not now.
+/// True for the error of a folder that cannot be written in.
 pub(crate) fn is_closed(error: &Error) -> bool {
-    use ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let is_closed = |kind: ErrorKind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem);
+    matches!(error, Error::Io { source, .. } if is_closed(source.kind()))
+}
+
+/// True for the error of a disk without room.
+pub(crate) fn is_full(error: &Error) -> bool {
+    use ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match error {
         Error::DiskFull { .. } => true,
-        Error::Io { source, .. } => {
-            matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem | StorageFull | QuotaExceeded | FileTooLarge)
-        }
+        Error::Io { source, .. } => matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge),
         _ => false,
     }
 }

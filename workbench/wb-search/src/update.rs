@@ -3,10 +3,10 @@
 use wb_core::{Encoder, Progress, lock::FileLock};
 
 use crate::{
-    CodeIndex, IndexPlace, Result, VectorStore,
+    CodeIndex, Error, IndexPlace, Result, VectorStore,
     parts::{IndexPart, PartChange, PartChanges},
     structure::{ScipStore, StructureStore},
-    vectors::embed,
+    vectors::embed_unless_known,
 };
 
 /// An index and the parts of it that are new. Until [`IndexUpdate::keep`] whoever asks is answered from those before.
@@ -15,20 +15,35 @@ pub struct IndexUpdate<'a> {
     place: &'a IndexPlace,
     index: CodeIndex,
     changes: PartChanges,
-    /// The lock of the index's writers, held since the index was read; none where another process had it, whose parts are
-    /// kept in place of these.
-    lock: Option<FileLock>,
+    lock: WritersLock,
+    /// True where an answer is wanted, and what can be kept is kept by the way.
+    is_for_answer: bool,
+}
+
+/// The lock of an index's writers, as it could be had when the index was read.
+pub(crate) enum WritersLock {
+    /// Held since then.
+    Held(FileLock),
+    /// Held by another process, whose parts are kept in place of these.
+    Busy,
+    /// None can be had where nothing can be written.
+    Closed(Error),
 }
 
 impl<'a> IndexUpdate<'a> {
     /// An update that changes nothing yet; of an index that is in no file, it keeps it.
-    pub(crate) fn of(place: &'a IndexPlace, index: CodeIndex, lock: Option<FileLock>) -> Self {
+    pub(crate) fn of(place: &'a IndexPlace, index: CodeIndex, lock: WritersLock) -> Self {
         let is_kept = index.parts().get(IndexPart::Units).is_some();
-        let mut update = Self { place, index, changes: PartChanges::default(), lock };
+        let mut update = Self { place, index, changes: PartChanges::default(), lock, is_for_answer: false };
         if !is_kept {
             update.units_are_new();
         }
         update
+    }
+
+    /// An update of who wants an answer: vectors that cannot be kept for other projects are made all the same.
+    pub(crate) fn for_answer(self) -> Self {
+        Self { is_for_answer: true, ..self }
     }
 
     /// Takes an index with other units than those that are kept.
@@ -70,7 +85,8 @@ impl<'a> IndexUpdate<'a> {
     ) -> Result<usize> {
         // Damaged ones have nothing to keep.
         let known = self.index.kept_vectors().ok().flatten();
-        let (vectors, embedded) = embed(&self.index, known.as_ref(), store, by, progress)?;
+        let kept = (known.as_ref(), self.is_for_answer);
+        let (vectors, embedded) = embed_unless_known(&self.index, kept, store, by, progress)?;
         if known.as_ref() != Some(&vectors) {
             self.changes[IndexPart::Vectors as usize] = PartChange::Made(vectors.encode()?.bytes().clone());
         }
@@ -92,6 +108,10 @@ impl<'a> IndexUpdate<'a> {
 
     /// Puts what is new in the place of what was kept, all at once. Where another process is about to, its own is kept, and this
     /// is an index in memory.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
     pub fn keep(self) -> Result<CodeIndex> {
         let (index, kept) = self.try_to_keep();
         kept.map(|()| index)
@@ -100,11 +120,12 @@ impl<'a> IndexUpdate<'a> {
     /// [`IndexUpdate::keep`] of who wants an answer: where nothing can be written, as on a full disk, this is an index in memory
     /// too, and the error is beside it.
     pub fn try_to_keep(self) -> (CodeIndex, Result<()>) {
-        let Self { place, mut index, changes, lock } = self;
+        let Self { place, mut index, changes, lock, .. } = self;
         let parts = index.parts().clone();
         let (parts, kept) = match lock {
-            Some(_held) => parts.replace(&place.file, changes),
-            None => (parts.changed(&place.file, changes), Ok(())),
+            WritersLock::Held(_held) => parts.replace(&place.file, changes),
+            WritersLock::Busy => (parts.changed(&place.file, changes), Ok(())),
+            WritersLock::Closed(error) => (parts.changed(&place.file, changes), Err(error)),
         };
         index.set_parts(parts);
         (index, kept)

@@ -2,6 +2,7 @@
 
 mod dtypes;
 mod named;
+mod names;
 mod print;
 
 use std::{collections::HashSet, path::PathBuf};
@@ -22,6 +23,7 @@ use wb_encoder::{BiEncoder, CrossEncoder, Folder};
 
 pub use self::{
     named::{NamedBenchmarks, NamedOutcomes},
+    names::benchmark_of_sql,
     print::print,
 };
 use crate::{
@@ -150,6 +152,14 @@ fn inputs(
     all.text(&device::resolved(experiment.device.first())?.to_string());
     all.text(of_encoder.as_str());
     Ok(all.finish())
+}
+
+/// Refuses a benchmark of held-out pairs where none are, before anything is trained for it.
+pub fn expect_held_out(experiment: &Experiment, is_any: bool) -> Result<()> {
+    let Some(at) = experiment.of_held_out().filter(|_| !is_any) else { return Ok(()) };
+    let what = "`pairs` measures held-out pairs, and there are none, expected at least one";
+    let hint = "a share of data.split.test, as in data.split.test=0.05; `wb train` trains and measures nothing";
+    Err(wb_core::Error::value(format!("bench.benchmarks[{at}]"), what).with_hint(hint).into())
 }
 
 fn plan(

@@ -14,6 +14,7 @@ use wb_core::{
     Encoder, PairSet, Progress, RunDir, Seed, distinct,
     records::outcome::{ContestantOutcome, ContestantRole},
     remote,
+    run_dir::write_json,
 };
 use wb_data::OnBad;
 use wb_encoder::{DeviceConfig, MemoryType};
@@ -236,6 +237,14 @@ impl NamedBenchmarks<'_> {
 }
 
 impl NamedOutcomes<'_> {
+    /// Writes the records as JSON: one by itself, several as a list.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        Ok(match self.outcomes.as_slice() {
+            [one] => write_json(path, one)?,
+            several => write_json(path, &several)?,
+        })
+    }
+
     /// Prints the numbers, the audits, the compressed indexes, and each warning once.
     pub fn print(&self) {
         print(&self.outcomes);

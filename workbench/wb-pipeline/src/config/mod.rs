@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wb_bench::BenchmarkConfig;
 use wb_core::{EncoderRef, Error, Result, Seed};
 use wb_encoder::{Devices, journals::JournalFormat, train::TrainConfig};
 use wb_llm::LlmConfig;
@@ -162,6 +163,14 @@ impl Experiment {
     pub fn contestants(&self) -> Vec<ContestantName> {
         let is_measured = |one: &&ContestantName| !(self.reads_pairs() && **one == ContestantName::Fused);
         self.bench.contestants.iter().filter(is_measured).copied().collect()
+    }
+
+    /// The position of a benchmark that measures the held-out pairs of the experiment itself, if one does.
+    pub fn of_held_out(&self) -> Option<usize> {
+        let is_of_held_out = |entry: &BenchEntry| {
+            matches!(entry.benchmark, BenchmarkConfig::Pairs(_)) && entry.dataset.is_none() && entry.sources.is_empty()
+        };
+        self.bench.benchmarks.iter().position(is_of_held_out)
     }
 
     /// True where it begins with an encoder that knows something.

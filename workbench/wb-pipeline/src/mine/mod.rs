@@ -39,7 +39,7 @@ pub use files::Out;
 use files::write_out;
 pub use part::{MiningParts, PartNames};
 pub use refresh::Refresher;
-pub use stronger::{cross_encoder, kept_cross_encoder};
+pub use stronger::{cross_encoder, reranker};
 
 /// The account of a mining, which every whole folder of mined pairs has.
 const CARD: &str = "negatives.json";

@@ -31,7 +31,7 @@ pub fn cross_encoder(config: &CrossEncoderConfig, device: DeviceConfig) -> Resul
 }
 
 /// Reads a cross-encoder that `key` names, with its scores, which are kept beside an encoder's vectors.
-pub fn kept_cross_encoder<'a>(
+fn kept_cross_encoder<'a>(
     config: &CrossEncoderConfig,
     key: &str,
     device: DeviceConfig,
@@ -48,6 +48,16 @@ pub fn kept_cross_encoder<'a>(
     let file = datasets.join("scores").join(format!("{}.bin", all.finish().short()));
     remote::bring(&file)?;
     Ok(KeptScores::open(model, &file)?)
+}
+
+/// The cross-encoder that `--rerank` names, if it names one; its scores are kept as [`kept_cross_encoder`] does it.
+pub fn reranker<'a>(
+    name: Option<&str>,
+    device: DeviceConfig,
+    datasets: &Path,
+) -> Result<Option<KeptScores<'a, CrossEncoder>>> {
+    let config = |name: &str| CrossEncoderConfig { model: name.into(), max_tokens: None };
+    name.map(|name| kept_cross_encoder(&config(name), "--rerank", device, datasets)).transpose()
 }
 
 fn named(config: &CrossEncoderConfig, key: &str, device: DeviceConfig) -> Result<CrossEncoder> {

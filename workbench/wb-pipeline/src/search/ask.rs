@@ -1,15 +1,15 @@
 //! A question to a project, asked and answered.
 
 use anyhow::Result;
-use wb_core::untrusted::harmless_json;
-use wb_encoder::BiEncoder;
+use wb_core::{EncoderRef, untrusted::harmless_json};
+use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
     AnswerRequest, CodeIndex, IndexPlace, IndexUpdate, RankingWeights, SearchAnswer, UnitVectors, VectorEncoder,
     answer::UNSURE, vector_store,
 };
 
-use super::{Told, encoder_of, kept_or_told, reopen};
-use crate::{output, structure};
+use super::{Told, encoder_of, expect_reading, kept_or_told, reopen};
+use crate::{encoder, output, session, structure};
 
 /// Answers to a question, where nothing else is asked for.
 const ANSWERS: usize = 10;
@@ -27,6 +27,8 @@ pub struct ProjectSearch {
     pub fresh: bool,
     /// Leaves vectors aside.
     pub words: bool,
+    /// A cross-encoder that reads the first answers.
+    pub rerank: Option<EncoderRef>,
     /// The form of the answer.
     pub form: SearchForm,
 }
@@ -71,6 +73,13 @@ impl ProjectSearch {
         if matches!(self.form, SearchForm::Text | SearchForm::Explained) {
             self.weights.excerpt = self.weights.excerpt.map(|most| most.min(FOR_PEOPLE));
         }
+        let reranker = match &self.rerank {
+            Some(reference) => {
+                expect_reading(&self.weights)?;
+                Some(encoder::open_cross_encoder(reference, session::runs(), DeviceConfig::Cpu)?)
+            }
+            None => None,
+        };
         let by_meaning = !self.words && self.request.parted.has_words();
         let kept = if self.fresh { None } else { place.read()? };
         let index = match kept {
@@ -88,6 +97,9 @@ impl ProjectSearch {
                 kept_or_told(update)
             }
         };
+        if let Some(reranker) = &reranker {
+            self.request.parted.read(&index, &self.weights, reranker, progress)?;
+        }
         let answer = self.answer(place, index, progress)?;
         match self.form {
             SearchForm::Json => output::line(harmless_json(serde_json::to_string_pretty(&answer)?)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{
-    EncoderRef,
+    EncoderRef, Reranker,
     run_dir::write_json,
     statistics::{Comparison, quantile},
 };
@@ -17,7 +17,7 @@ use wb_search::{
     vectors::embed,
 };
 
-use super::{Told, open};
+use super::{Told, expect_reading, open};
 use crate::{output, requirements};
 
 /// Reads a set and indexes its repositories.
@@ -51,6 +51,8 @@ pub struct SearchBench<'a> {
     pub folder: &'a Path,
     /// An encoder whose vectors are measured beside words alone.
     pub encoder: Option<(EncoderRef, DeviceConfig)>,
+    /// A cross-encoder that reads the first so many answers to each question.
+    pub rerank: Option<(&'a dyn Reranker, usize)>,
     /// The ranking's weights.
     pub weights: RankingWeights,
     /// Asks in the context that questions have.
@@ -72,6 +74,14 @@ impl SearchBench<'_> {
     /// where it reaches what is required.
     pub fn run(self, progress: Told<'_>) -> Result<bool> {
         let Self { set, folder, weights, .. } = &self;
+        if self.rerank.is_some() {
+            expect_reading(weights)?;
+            if *set == SearchSet::Intents {
+                let what =
+                    "answers to intents are those of the structure, which come before what a cross-encoder orders";
+                return Err(wb_core::Error::value("--rerank", what).with_hint("another --set").into());
+            }
+        }
         let opened = self.encoder.as_ref().map(|(reference, device)| open(reference, *device)).transpose()?;
         let mut indexed = indexed(*set, folder, progress)?;
         let other = self.against.map(|file| indexed.0.other(file, &indexed.1)).transpose()?;
@@ -81,6 +91,11 @@ impl SearchBench<'_> {
         if let Some(opened) = &opened {
             add_vectors(&mut indexed, opened, weights, progress)?;
             rows.push(measure(&indexed.0, &indexed.1, weights, &format!("wb search, {}", opened.0.opens))?);
+        }
+        if let (Some((reranker, n)), Some(before)) = (self.rerank, rows.last()) {
+            let name = format!("{}, read by {}", before.contestant, reranker.name());
+            indexed.0.read(&indexed.1, weights, (reranker, n), progress)?;
+            rows.push(measure(&indexed.0, &indexed.1, weights, &name)?);
         }
         if *set == SearchSet::Intents {
             let (loaded, indexes) = &mut indexed;
@@ -105,13 +120,16 @@ impl SearchBench<'_> {
         rows.iter().rev().take(shown).rev().for_each(tell_by_category);
         let seconds = seconds(&loaded, &indexes, weights)?;
         if let (Some(half), Some(most)) = (quantile(&seconds, 0.5), quantile(&seconds, 0.99)) {
-            output::note(format!("a question takes {:.1} ms, 1 in 100 over {:.1} ms", 1e3 * half, 1e3 * most));
+            let beside = if self.rerank.is_some() { ", beside the cross-encoder" } else { "" };
+            output::note(format!("a question takes {:.1} ms, 1 in 100 over {:.1} ms{beside}", 1e3 * half, 1e3 * most));
         }
         if let Some(path) = self.trec {
             write_runs(path, &loaded.runs(&indexes, weights)?, "wb-search")?;
         }
         let Some(mut own) = rows.pop() else { return Ok(true) };
-        if let Some(other) = &other {
+        // A cross-encoder against the ranking without it, where nothing else is asked for.
+        let before = rows.last().filter(|_| self.rerank.is_some());
+        if let Some(other) = other.as_ref().or(before) {
             own.compare(&loaded, other)?;
             tell_against(&own, other);
         }
@@ -192,6 +210,7 @@ fn tell(contestants: &[Measured]) {
         .collect();
     let short = |contestant: &str| match contestant.strip_prefix("wb search, ") {
         Some("structure first") => "structure first".to_owned(),
+        Some(read) if read.contains(", read by ") => "reranked".to_owned(),
         Some("no model") => "no model".to_owned(),
         Some(_) => "with vectors".to_owned(),
         None => contestant.to_owned(),

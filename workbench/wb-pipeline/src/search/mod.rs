@@ -13,7 +13,8 @@ use anyhow::Result;
 use wb_core::{Encoder, EncoderPlace, EncoderRef, Progress, fingerprint::Fingerprint};
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_search::{
-    CodeIndex, IndexPlace, IndexUpdate, UnitVectors, VectorEncoder, VectorStore, structure::ScipCoverage, vector_store,
+    CodeIndex, IndexPlace, IndexUpdate, RankingWeights, UnitVectors, VectorEncoder, VectorStore,
+    structure::ScipCoverage, vector_store,
 };
 
 use crate::{
@@ -100,6 +101,15 @@ fn indexed(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Tol
     }
     output::note(format!("kept in {}", place.file.display()));
     Ok(structures.map(|_| ()))
+}
+
+/// An error where weights make nothing of what a cross-encoder says.
+fn expect_reading(weights: &RankingWeights) -> Result<()> {
+    if weights.rerank > 0.0 && weights.rerank.is_finite() {
+        return Ok(());
+    }
+    let what = format!("these weights have `rerank: {}`, expected more than 0 for a cross-encoder", weights.rerank);
+    Err(wb_core::Error::value("--rerank", what).with_hint("`rerank: 0.3` in the file of --weights").into())
 }
 
 /// Keeps an index to be asked, or says why it is in memory alone.

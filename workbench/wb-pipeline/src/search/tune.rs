@@ -6,11 +6,12 @@ use std::{
 };
 
 use anyhow::Result;
-use wb_core::{EncoderRef, Error, Progress, atomic, config, remote};
+use wb_core::{EncoderRef, Error, Progress, Reranker, atomic, config, remote};
 use wb_encoder::DeviceConfig;
 use wb_search::{
     RankingWeights,
-    sets::{IndexedSet, Measured, SearchSet, measure, tune as fit, worth},
+    ranking::READ,
+    sets::{IndexedSet, Measured, SearchSet, measure, tune as fit, tune_reading, worth, worth_of_reading},
 };
 
 use super::{
@@ -18,7 +19,7 @@ use super::{
     bench::{add_vectors, indexed},
     open,
 };
-use crate::output;
+use crate::{encoder::open_cross_encoder, output, session};
 
 /// A set of questions and its folder: `semble=path/to/semble`.
 #[derive(Debug, Clone)]
@@ -38,10 +39,13 @@ impl FromStr for NamedSet {
     }
 }
 
-/// Fits the weights to sets, tells what each is worth before, after, and fitted to the others alone, and writes them.
+/// Fits the weights to sets, tells what each is worth before, after, and fitted to the others alone, and writes them. A
+/// cross-encoder's scores have a weight then only where it surely gains on sets that it was not fitted to.
 pub fn tune(
     sets: &[NamedSet],
-    encoder: Option<(EncoderRef, DeviceConfig)>,
+    encoder: Option<EncoderRef>,
+    reranker: Option<EncoderRef>,
+    device: DeviceConfig,
     start: &RankingWeights,
     out: Option<&Path>,
     progress: Told<'_>,
@@ -51,38 +55,67 @@ pub fn tune(
             Error::value("wb search tune", "no set of questions, expected SET=DIR, as in semble=path/to/semble");
         return Err(error.with_hint("to search for the word: wb search -- tune").into());
     }
-    let opened = encoder.map(|(reference, device)| open(&reference, device)).transpose()?;
+    let opened = encoder.map(|reference| open(&reference, device)).transpose()?;
+    let reranker = reranker.map(|reference| open_cross_encoder(&reference, session::runs(), device)).transpose()?;
     let mut read = Vec::new();
     for NamedSet { set, folder } in sets {
         let mut one = indexed(*set, folder, progress)?;
         if let Some(opened) = &opened {
             add_vectors(&mut one, opened, start, progress)?;
         }
+        if let Some(reranker) = &reranker {
+            one.0.read(&one.1, start, (reranker, READ), progress)?;
+        }
         read.push(one);
     }
+    // First without the cross-encoder, so that it is held against what the others do best.
+    let begin = RankingWeights { rerank: 0.0, ..start.clone() };
+    let but = |left_out: Option<usize>| -> Vec<&IndexedSet> {
+        read.iter().enumerate().filter(|(at, _)| Some(*at) != left_out).map(|(_, set)| set).collect()
+    };
     let mut fitted = |left_out: Option<usize>, what: &str| {
-        let is_in = |(at, _): &(usize, &IndexedSet)| Some(*at) != left_out;
-        let sets: Vec<&IndexedSet> = read.iter().enumerate().filter(is_in).map(|(_, set)| set).collect();
         let mut gains = 0;
-        fit(&sets, start.clone(), &mut |_, _| {
+        fit(&but(left_out), begin.clone(), &mut |_, _| {
             gains += 1;
             progress(Progress::new("gains while fitting", gains, 0).note(what));
         })
     };
-    let found = fitted(None, "all sets")?;
-    let mut lines = Vec::new();
+    let mut found = fitted(None, "all sets")?;
+    let (mut lines, mut of_others) = (Vec::new(), Vec::new());
     for (at, (set, indexes)) in read.iter().enumerate() {
         let mut tell = |weights: &RankingWeights, by: &str| -> Result<()> {
             lines.push(line(&measure(set, indexes, weights, by)?));
             Ok(())
         };
-        tell(start, "as it is")?;
+        tell(&begin, "as it is")?;
         tell(&found, "fitted to all")?;
         if read.len() > 1 {
-            tell(&fitted(Some(at), &format!("without {}", set.set))?, "fitted to the others")?;
+            let others = fitted(Some(at), &format!("without {}", set.set))?;
+            tell(&others, "fitted to the others")?;
+            if reranker.is_some() {
+                let others = tune_reading(&but(Some(at)), &others)?;
+                tell(&others, "and a cross-encoder")?;
+                of_others.push(others);
+            }
         }
     }
     output::table(&["set", "weights", "worth", "metrics"], &lines);
+    match &reranker {
+        None => found.rerank = start.rerank,
+        Some(reranker) if of_others.is_empty() => {
+            let why = "a gain has to hold on sets that nothing was fitted to, and there is one alone";
+            output::line(format!("\n{} has the weight 0: {why}", reranker.name()));
+        }
+        Some(reranker) => {
+            let worth = worth_of_reading(&read.iter().zip(&of_others).collect::<Vec<_>>())?;
+            let (name, difference, interval) = (reranker.name(), worth.difference, worth.interval);
+            output::line(format!("\n{name} gains {difference:+.4} {interval:+.4}, fitted to the other sets"));
+            match interval.low > 0.0 {
+                true => found = tune_reading(&but(None), &found)?,
+                false => output::line("that is not surely more than nothing: its weight is 0"),
+            }
+        }
+    }
     let text = text(sets, &found)?;
     match out {
         Some(file) => atomic::write(file, text.as_bytes())?,

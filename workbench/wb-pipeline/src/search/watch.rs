@@ -20,10 +20,13 @@ pub struct IndexWatch<'a> {
 impl<'a> IndexWatch<'a> {
     /// Watches the folders of a project, which is indexed first.
     pub fn of(place: &'a IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<Self> {
-        if let Err(error) = indexed(place, anew, encoder, progress)? {
-            unread_names(&error);
+        match indexed(place, anew, encoder, progress)? {
+            // One that was named is to be there.
+            Err(error) if place.scip.is_some() => return Err(error.into()),
+            Err(error) => unread_names(&error),
+            Ok(()) => {}
         }
-        let index = place.open(progress)?;
+        let index = place.read()?.ok_or_else(|| wb_core::Error::unknown("index", place.file.display().to_string()))?;
         // A change between the two is told of by the second.
         let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
         let folders = FolderWatch::of(folders)?;
@@ -70,7 +73,7 @@ impl<'a> IndexWatch<'a> {
     }
 }
 
-/// Tells of an indexer's file that cannot be read: it may be written just now, and the next change reads it again.
+/// Tells of an indexer's file that cannot be read: it may be written just now, and is read again with the next change.
 fn unread_names(error: &wb_core::Error) {
-    output::note(format!("names as they were before: {}", error.in_one_line()));
+    output::note(format!("index.scip is left out for now: {}", error.in_one_line()));
 }

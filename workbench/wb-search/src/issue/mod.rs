@@ -13,7 +13,7 @@ pub use parts::{IssueParts, NamedPlace};
 
 use crate::{
     CodeIndex, ContextWeights, FoundUnit, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors,
-    ranking::{SignalWeights, Signals},
+    ranking::{ReadAnswers, SignalWeights, Signals, rerank::reranked},
 };
 
 /// Units that each part of an issue may bring.
@@ -61,6 +61,8 @@ pub struct PartedQuestion {
     of_places: [f32; 2],
     /// Questions one after the other, each of the names that the answers before it use.
     hops: u8,
+    /// Scores of a cross-encoder, where one was asked.
+    read: ReadAnswers,
 }
 
 impl PartedQuestion {
@@ -86,12 +88,14 @@ impl PartedQuestion {
             places: parts.places,
             of_places: [weights.file, weights.line],
             hops: 1,
+            read: ReadAnswers::default(),
         }
     }
 
     /// A question that is one part.
     pub fn whole(question: SearchQuestion) -> Self {
-        Self { text: None, questions: vec![(question, 1.0)], places: Vec::new(), of_places: [0.0; 2], hops: 1 }
+        let (questions, places, read) = (vec![(question, 1.0)], Vec::new(), ReadAnswers::default());
+        Self { text: None, questions, places, of_places: [0.0; 2], hops: 1, read }
     }
 
     /// Asks it in a context: files count by it, and the task and what was asked before are further parts.
@@ -110,6 +114,11 @@ impl PartedQuestion {
     /// Asks so many questions one after the other, each of the names that the answers before it use; 1 for none but its own.
     pub fn set_hops(&mut self, hops: u8) {
         self.hops = hops;
+    }
+
+    /// Takes a cross-encoder's scores.
+    pub(crate) fn set_read(&mut self, read: ReadAnswers) {
+        self.read = read;
     }
 
     /// Lets only some units answer, by their positions in the index.
@@ -185,6 +194,17 @@ impl PartedQuestion {
 impl CodeIndex {
     /// The best `n` units for an issue, best first.
     pub fn search_issue(&self, issue: &PartedQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
+        if issue.read.of_first == 0 {
+            return self.search_parts(issue, weights, n);
+        }
+        // All that was read may come first.
+        let found = self.search_parts(issue, weights, n.max(issue.read.of_first))?;
+        let mut found = reranked(found, &issue.read, weights.rerank);
+        found.truncate(n);
+        Ok(found)
+    }
+
+    fn search_parts(&self, issue: &PartedQuestion, weights: &RankingWeights, n: usize) -> Result<Vec<FoundUnit>> {
         if let ([(question, _)], [], 1) = (issue.questions.as_slice(), issue.places.as_slice(), issue.hops) {
             return self.search(question, weights, n);
         }

@@ -2,6 +2,7 @@
 
 mod confidence;
 mod question;
+pub(crate) mod rerank;
 mod signals;
 mod weights;
 mod word_scores;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use question::intent;
 pub use question::{Intent, SearchQuestion};
+pub use rerank::{READ, ReadAnswers};
 pub use signals::Signals;
 pub use weights::{IntentWeights, RankingWeights, RoleWeights, SignalWeights};
 

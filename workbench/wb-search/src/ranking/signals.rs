@@ -37,6 +37,9 @@ pub struct Signals {
     /// it is not known.
     #[serde(default)]
     pub recent: f32,
+    /// Score of a cross-encoder, from 0 to 1 over the answers that it read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<f32>,
     /// Factor for the file's role.
     pub role: f32,
     /// Factor for the files that whoever asks has to do with.
@@ -77,6 +80,7 @@ impl Signals {
             theme: self.theme.max(other.theme),
             central: self.central.max(other.central),
             recent: self.recent.max(other.recent),
+            read: self.read.or(other.read),
             role: self.role.max(other.role),
             context: self.context.max(other.context),
         }

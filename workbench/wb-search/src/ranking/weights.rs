@@ -22,6 +22,9 @@ pub struct RankingWeights {
     pub context: ContextWeights,
     /// Weight of a question that the answers before it brought up, beside theirs.
     pub hop: f32,
+    /// Weight of a cross-encoder's scores beside the ranking's own, where one reads the first answers.
+    #[serde(default)]
+    pub rerank: f32,
     /// Characters above which an answer has an excerpt of a unit: its defining line and the lines with most of the question;
     /// none for all of its lines.
     pub excerpt: Option<usize>,
@@ -50,7 +53,7 @@ impl RankingWeights {
     pub fn plain() -> Self {
         let plain = IntentWeights { symbol: SignalWeights::plain(), prose: SignalWeights::plain() };
         let (words, vectors) = (plain.clone(), plain);
-        Self { words, vectors, issue: None, context: ContextWeights::none(), hop: 0.0, excerpt: None }
+        Self { words, vectors, issue: None, context: ContextWeights::none(), hop: 0.0, rerank: 0.0, excerpt: None }
     }
 
     /// The weights that hold for the parts of an issue, in which other forms of words have a share of their own.

@@ -27,10 +27,13 @@ pub use measure::{Measured, MetricValue, QuestionValues, measure, seconds};
 pub use own::{OWN_QUESTIONS, own_questions};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tempfile::TempDir;
-pub use tune::{IndexedSet, main_metrics, tune, worth};
-use wb_core::{Encoder, json_lines};
+pub use tune::{IndexedSet, main_metrics, tune, tune_reading, worth, worth_of_reading};
+use wb_core::{Encoder, Progress, Reranker, json_lines};
 
-use crate::{Error, IssueWeights, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors};
+use crate::{
+    CodeIndex, Error, IssueWeights, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors,
+    ranking::ReadAnswers, vectors::failed,
+};
 
 /// A set of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +151,32 @@ impl LoadedSet {
         Ok(())
     }
 
+    /// Lets a cross-encoder read the first `n` answers to every question, see [`PartedQuestion::read`].
+    pub fn read(
+        &mut self,
+        indexes: &[CodeIndex],
+        weights: &RankingWeights,
+        (reranker, n): (&dyn Reranker, usize),
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        self.questions.iter_mut().for_each(|question| question.read = ReadAnswers::default());
+        let first = |question: &SetQuestion| {
+            indexes[question.repository].first_texts(&self.asked(question, weights)?, weights, n)
+        };
+        let first = self.questions.iter().map(first).collect::<Result<Vec<_>>>()?;
+        let pairs = self
+            .questions
+            .iter()
+            .zip(&first)
+            .flat_map(|(question, texts)| texts.iter().map(|(_, text)| (question.text.as_str(), text.as_str())));
+        let mut scores = reranker.score(&pairs.collect::<Vec<_>>(), progress).map_err(failed)?.into_iter();
+        for (question, texts) in self.questions.iter_mut().zip(first) {
+            let scores = texts.into_iter().map(|(unit, _)| unit).zip(&mut scores).collect();
+            question.read = ReadAnswers { scores, of_first: n };
+        }
+        Ok(())
+    }
+
     /// A question as a whole or, of issues, in parts; with its vectors, where it has some.
     pub(crate) fn asked(&self, question: &SetQuestion, weights: &RankingWeights) -> Result<PartedQuestion> {
         let like = SearchQuestion::new("");
@@ -159,6 +188,7 @@ impl LoadedSet {
             asked.set_context(&question.context, &weights.context);
         }
         asked.set_hops(self.hops);
+        asked.set_read(question.read.clone());
         asked.set_vectors(&|text| Ok(question.vectors.get(text).cloned().unwrap_or_default()))?;
         Ok(asked)
     }
@@ -196,6 +226,8 @@ pub struct SetQuestion {
     pub primary: usize,
     /// Name that the answer defines, where the set says it.
     pub symbol: Option<String>,
+    /// Scores of a cross-encoder, where one was asked.
+    pub read: ReadAnswers,
     /// Units that the structure of the repository has for it, which come first.
     pub first: Vec<usize>,
 }
@@ -204,8 +236,8 @@ impl SetQuestion {
     /// A question to a repository, by its position; all targets are the answer.
     fn new(id: String, text: String, repository: usize, category: String, targets: Vec<Target>) -> Self {
         let (primary, context) = (targets.len(), SearchContext::default());
-        let (vectors, symbol, first) = (HashMap::new(), None, Vec::new());
-        Self { id, text, context, vectors, repository, category, targets, primary, symbol, first }
+        let (vectors, read, symbol, first) = (HashMap::new(), ReadAnswers::default(), None, Vec::new());
+        Self { id, text, context, vectors, read, repository, category, targets, primary, symbol, first }
     }
 }
 

@@ -1,10 +1,13 @@
 //! Weights of a ranking, fitted to sets of questions of different make.
 
-use wb_core::statistics::mean;
+use wb_core::{
+    Seed,
+    statistics::{Comparison, compare, mean},
+};
 
 use super::{
     LoadedSet, Measured, SearchSet, SetQuestion,
-    measure::{ShownSizes, answered, value},
+    measure::{ShownSizes, answered, measure, value},
 };
 use crate::{
     CodeIndex, IssueWeights, RankingWeights, Result, SearchQuestion,
@@ -60,6 +63,9 @@ const ISSUE: [Dial<IssueWeights>; 8] = [
     dial("line", |w| &mut w.line, 0.2, 3.0),
     dial("issue's variants", |w| &mut w.variants, 0.1, 1.0),
 ];
+
+/// Weights of a cross-encoder that are tried.
+const RERANK: [f32; 7] = [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5];
 
 const fn dial<W>(name: &'static str, of: fn(&mut W) -> &mut f32, step: f32, most: f32) -> Dial<W> {
     Dial { name, of, step, most }
@@ -174,4 +180,41 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
         }
     }
     Ok(best)
+}
+
+/// The weights with that of a cross-encoder, which has read answers, by which the mean of [`worth`] over the sets is greatest;
+/// 0 where none gains.
+pub fn tune_reading(sets: &[&IndexedSet], weights: &RankingWeights) -> Result<RankingWeights> {
+    let reached_by = |rerank: f32| -> Result<(f64, f32)> {
+        let by = RankingWeights { rerank, ..weights.clone() };
+        let worths = sets.iter().map(|(set, indexes)| Ok(worth(&measure(set, indexes, &by, "")?)));
+        Ok((mean(&worths.collect::<Result<Vec<f64>>>()?), rerank))
+    };
+    let mut best = reached_by(0.0)?;
+    for rerank in RERANK {
+        let tried = reached_by(rerank)?;
+        if tried.0 > best.0 + LEAST_GAIN {
+            best = tried;
+        }
+    }
+    Ok(RankingWeights { rerank: best.1, ..weights.clone() })
+}
+
+/// Worth of a cross-encoder that has read answers to the questions of some sets, each ranked by weights of its own: of each
+/// question the mean of its [`main_metrics`], beside that without the cross-encoder. Sets count alike.
+pub fn worth_of_reading(sets: &[(&IndexedSet, &RankingWeights)]) -> Result<Comparison> {
+    let all: usize = sets.iter().map(|((set, _), _)| set.questions.len()).sum();
+    let (mut with_it, mut without_it) = (Vec::new(), Vec::new());
+    for ((set, indexes), weights) in sets {
+        let share = all as f64 / (sets.len() * set.questions.len().max(1)) as f64;
+        let without = RankingWeights { rerank: 0.0, ..(*weights).clone() };
+        for (by, worths) in [(*weights, &mut with_it), (&without, &mut without_it)] {
+            let questions = answered(set, indexes, &mut ShownSizes::of_all(indexes), by)?;
+            worths.extend(questions.iter().map(|question| {
+                let metrics = main_metrics(set.set).iter().filter_map(|name| question.values.get(*name).copied());
+                share * mean(&metrics.collect::<Vec<_>>())
+            }));
+        }
+    }
+    compare(&with_it, &without_it, Seed(7))
 }

@@ -10,6 +10,7 @@ use wb_core::{Embeddings, Encoder, Side, atomic, fingerprint::Fingerprint};
 use wb_retrieval::ByteVectors;
 
 pub use made::{embed, texts};
+pub(crate) use made::{embed_unless_known, failed};
 pub use store::VectorStore;
 
 use crate::{

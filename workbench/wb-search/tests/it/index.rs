@@ -119,7 +119,7 @@ fn a_lock_that_is_somebody_s_own_file_is_left_alone() {
     let lock = kept.path().join("index.wb-lock");
     fs::write(&lock, "my notes").unwrap();
     let refused = |place: &IndexPlace| {
-        let errors = [place.bring_up(false, &mut |_| {}).map(drop), place.open(&mut |_| {}).map(drop)];
+        let errors = [place.bring_up(false, &mut |_| {}).map(drop), place.update_unless_busy(&mut |_| {}).map(drop)];
         errors.into_iter().for_each(|error| {
             let error = error.unwrap_err();
             assert!(error.to_string().ends_with("index.wb-lock is there and is no lock of this program"), "{error}");

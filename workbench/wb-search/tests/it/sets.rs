@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use wb_core::{Progress, Reranker, fingerprint::Fingerprint};
 use wb_search::{
     CodeIndex, FolderFiles, IssueWeights, RankingWeights, build,
-    sets::{LoadedSet, Measured, SearchSet, Target, measure, own_questions, tune, worth},
+    sets::{LoadedSet, Measured, SearchSet, Target, measure, own_questions, tune, worth, worth_of_reading},
 };
 
 use crate::{PARSER, git, project, write};
@@ -419,4 +420,65 @@ fn questions_about_symbols_are_measured_with_and_without_the_structure() {
     assert_eq!(first(&loaded), [1.0, 1.0]);
     let error = SearchSet::Intents.load(&folder.path().join("corpora")).unwrap_err();
     assert!(error.to_string().contains("has no intents.jsonl"), "{error}");
+}
+
+/// A model to which a text that says a word is worth more.
+struct Word(&'static str);
+
+impl Reranker for Word {
+    fn name(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of_bytes(self.0.as_bytes())
+    }
+
+    fn score(
+        &self,
+        texts: &[(&str, &str)],
+        _: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<f32>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(texts
+            .iter()
+            .map(|(question, text)| {
+                assert!(question.starts_with("zebra"), "{question}");
+                if text.contains(self.0) { 3.0 } else { -4.0 }
+            })
+            .collect())
+    }
+}
+
+#[test]
+fn a_cross_encoder_is_worth_what_its_order_gains() {
+    // By words the first file is the better one, and the second is the answer.
+    let mut files = vec![("repos.json".to_owned(), r#"[{"name": "a", "language": "rust"}]"#.to_owned())];
+    let asked: Vec<String> =
+        (0..12).map(|at| format!(r#"{{"query": "zebra {at}x", "relevant": ["right{at}.rs"]}}"#)).collect();
+    files.push(("annotations/a.json".to_owned(), format!("[{}]", asked.join(", "))));
+    for at in 0..12 {
+        let function = |name: &str, said: &str| format!("/// {said}\nfn {name}{at}() {{}}\n");
+        files.push((format!("corpora/a/wrong{at}.rs"), function("zebra", &format!("Zebra {at}x."))));
+        files
+            .push((format!("corpora/a/right{at}.rs"), function("stripes", &format!("Zebra {at}x, and this is gold."))));
+    }
+    let folder = project(&files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    let mut set = SearchSet::Semble.load(folder.path()).unwrap();
+    let indexes = indexes(&set);
+    let weights = RankingWeights { rerank: 1.5, ..RankingWeights::shipped().unwrap() };
+    let before = measure(&set, &indexes, &weights, "").unwrap();
+    assert_eq!(before.metrics["p@1"].value, 0.0);
+    let mut worth = |word: &'static str, n: usize| {
+        set.read(&indexes, &weights, (&Word(word), n), &mut |_| {}).unwrap();
+        let read = measure(&set, &indexes, &weights, "").unwrap();
+        let indexed = (set.clone(), indexes.clone());
+        (read.metrics["p@1"].value, worth_of_reading(&[(&indexed, &weights)]).unwrap())
+    };
+    let (p_at_1, gain) = worth("gold", 20);
+    assert_eq!(p_at_1, 1.0);
+    assert!(gain.interval.low > 0.2 && gain.wins_ties_losses == [12, 0, 0], "{gain:?}");
+    // The answer is not among what is read, or it is not told apart.
+    assert_eq!(worth("gold", 1).0, 0.0);
+    let (p_at_1, none) = worth("stripes of no horse", 20);
+    assert!(p_at_1 == 0.0 && none.difference == 0.0 && none.interval.low <= 0.0, "{none:?}");
 }

@@ -31,7 +31,7 @@ pub struct Bench {
     #[arg(long)]
     pub retriever: Option<String>,
     /// CodeSearchNet's documents: tokens (code_tokens joined) or raw (with comments, which hold the query).
-    #[arg(long, default_value = "tokens")]
+    #[arg(long, default_value = "tokens", value_parser = ["tokens", "raw"])]
     pub text: String,
     /// Only these languages.
     #[arg(long, value_delimiter = ',')]
@@ -55,9 +55,9 @@ pub struct Bench {
     pub compare_dtype: Vec<MemoryType>,
     /// Measures every contestant once more with its first documents ordered by a cross-encoder, which reads query and
     /// document together: a folder, or a hub id (owner/name@revision).
-    #[arg(long, value_name = "DIR|ID")]
+    #[arg(long, value_name = "DIR|ID|RUN")]
     pub rerank: Option<String>,
-    /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100]
+    /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100; of search 20]
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
     /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, no-answer, or own, made of the repository that

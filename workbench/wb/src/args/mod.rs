@@ -33,7 +33,7 @@ pub use self::{
     mcp::McpArguments,
     mine_negatives::MineNegatives,
     runs::{Compare, Ls, Report},
-    search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments},
+    search::{ContextArguments, IndexArguments, SearchArguments, SearchCommand, TuneArguments, TunedModels},
     shards::{MergeShards, MissingShards, PlanArguments, RunShards, ShardsCommand},
     structure::{
         CallersArguments, GraphArguments, ImpactArguments, MapArguments, OutlineArguments, PageArguments,

@@ -107,6 +107,9 @@ pub struct SearchArguments {
     /// Answers only if the probability that something here does is at least this (`confidence` in the JSON).
     #[arg(long, value_name = "P", value_parser = wb_core::quantities::probability)]
     pub abstain: Option<f32>,
+    /// Lets a cross-encoder read the first 20 answers, which it orders with the ranking: a folder, a hub id, or a run.
+    #[arg(long, value_name = "DIR|ID|RUN", conflicts_with = "regexp")]
+    pub rerank: Option<String>,
     /// Asks so many times: each time for the names that the best answers before it use.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub hops: u8,
@@ -164,18 +167,28 @@ pub struct TuneArguments {
     /// The sets, with their folders as `wb bench search --dataset` takes them; each counts alike.
     #[arg(value_name = "SET=DIR")]
     pub sets: Vec<NamedSet>,
-    /// An encoder whose vectors find units too: a folder, a hub id (owner/name@revision), a run, or `latest`.
-    #[arg(long, value_name = "DIR|ID|RUN")]
-    pub encoder: Option<String>,
-    /// Device to embed on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
-    #[arg(long, default_value = "auto", value_parser = super::device, requires = "encoder")]
-    pub device: DeviceConfig,
+    #[command(flatten)]
+    pub by: TunedModels,
     /// Weights to begin with, instead of the ranking's own.
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
     /// The file to write the weights to; else they are printed.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Models that a ranking is fitted with.
+#[derive(Debug, Args)]
+pub struct TunedModels {
+    /// An encoder whose vectors find units too: a folder, a hub id (owner/name@revision), a run, or `latest`.
+    #[arg(long, value_name = "DIR|ID|RUN")]
+    pub encoder: Option<String>,
+    /// A cross-encoder that reads the first 20 answers, whose weight stays 0 where it does not gain for sure.
+    #[arg(long, value_name = "DIR|ID|RUN")]
+    pub rerank: Option<String>,
+    /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.
+    #[arg(long, default_value = "auto", value_parser = super::device)]
+    pub device: DeviceConfig,
 }
 
 fn pattern(text: &str) -> Result<LinePattern, String> {

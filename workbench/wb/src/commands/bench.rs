@@ -5,17 +5,16 @@ use wb_bench::{
     BenchmarkConfig, Reranking,
     benchmarks::{OF_TEXTS, SEARCH},
 };
-use wb_core::{Error, run_dir::write_json, suggest};
+use wb_core::Error;
 use wb_pipeline::{
-    bench::NamedBenchmarks,
+    bench::{NamedBenchmarks, benchmark_of_sql},
     contestants::{Contestants, WantedContestants},
     device,
     documents::Documents,
     encoder, external, manifest, mine, requirements,
     structure::BENCHMARK as STRUCTURE,
 };
-use wb_retrieval::{mining::CrossEncoderConfig, token_index::TokenIndexConfig};
-use wb_sql::benchmarks::SqlBenchmark;
+use wb_retrieval::token_index::TokenIndexConfig;
 
 use super::{End, data_get, judge_sql, search};
 use crate::{
@@ -34,7 +33,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if arguments.names == [SEARCH] || arguments.names == [STRUCTURE] {
         return search::bench(arguments);
     }
-    let of_sql = one_of_sql(&arguments.names)?;
+    let of_sql = benchmark_of_sql(&arguments.names)?;
     refuse_options(arguments)?;
     if let Some(benchmark) = of_sql {
         return judge_sql::judge(benchmark, arguments);
@@ -54,13 +53,8 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         device::require_processor(arguments.device, "--compare-dtype")?;
     }
     let documents = Documents::of_options(arguments.embed.as_deref(), arguments.annotations.as_deref())?;
-    let reranker = match &arguments.rerank {
-        Some(name) => {
-            let config = CrossEncoderConfig { model: name.as_str().into(), max_tokens: None };
-            Some(mine::kept_cross_encoder(&config, "--rerank", arguments.device, arguments.places.folders().datasets)?)
-        }
-        None => None,
-    };
+    let datasets = arguments.places.folders().datasets;
+    let reranker = mine::reranker(arguments.rerank.as_deref(), arguments.device, datasets)?;
     let top = arguments.rerank_top.unwrap_or(RERANKED) as usize;
     let folders = match &arguments.dataset {
         Some(dataset) => vec![Some(dataset.clone()); benchmarks.len()],
@@ -88,10 +82,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     let measured = named.measure(&mut |p| bars.report(p))?;
     bars.finish();
     if let Some(path) = &arguments.json {
-        match measured.outcomes.as_slice() {
-            [one] => write_json(path, one)?,
-            several => write_json(path, &several)?,
-        }
+        measured.write(path)?;
     }
     measured.print();
     Ok(if measured.meet(&requirements)? { End::Done } else { End::Refused })
@@ -111,29 +102,6 @@ fn wanted(arguments: &args::Bench) -> WantedContestants<'_> {
         device: arguments.device,
         folders: arguments.places.folders(),
     }
-}
-
-/// The benchmark of text-to-SQL that is asked for, if one is.
-///
-/// # Errors
-///
-/// If a name is none of a benchmark, or it is one of several.
-fn one_of_sql(names: &[String]) -> Result<Option<SqlBenchmark>> {
-    let Some(benchmark) = names.iter().find_map(|name| SqlBenchmark::named(name)) else {
-        if let Some(name) = names.iter().find(|name| !OF_TEXTS.contains(&name.as_str())) {
-            let all = OF_TEXTS.into_iter().chain([SEARCH, STRUCTURE]).chain(SqlBenchmark::ALL.map(SqlBenchmark::name));
-            if [SEARCH, STRUCTURE].contains(&name.as_str()) {
-                bail!("{name} is measured alone: its options are its own");
-            }
-            let hint = suggest::hint(name, all);
-            return Err(Error::unknown("benchmark", name.clone()).with_hint_if(hint).into());
-        }
-        return Ok(None);
-    };
-    if names.len() > 1 {
-        bail!("{} is judged alone: predictions are those of one benchmark", benchmark.name());
-    }
-    Ok(Some(benchmark))
 }
 
 /// Refuses options that a benchmark does not take.
@@ -167,14 +135,9 @@ fn list(arguments: &args::Bench) -> Result<End> {
 
 fn named(name: &str, arguments: &args::Bench) -> Result<BenchmarkConfig> {
     let mut benchmark = BenchmarkConfig::named(name)?;
-    let raw = match arguments.text.as_str() {
-        "tokens" => false,
-        "raw" => true,
-        other => bail!("--text {other}: expected tokens or raw"),
-    };
     if let BenchmarkConfig::Codesearchnet(config) = &mut benchmark {
         config.languages.clone_from(&arguments.languages);
-        if raw {
+        if arguments.text == "raw" {
             config.text = wb_bench::layouts::codesearchnet::TextMode::Raw;
         }
     }

@@ -7,13 +7,14 @@ use wb_bench::benchmarks::SEARCH;
 use wb_code::structure::StructureSet;
 use wb_core::{Error, remote};
 use wb_pipeline::{
-    requirements,
+    mine, requirements,
     search::{self, IndexEncoder, IndexWatch, ProjectSearch, SearchBench, SearchForm},
     structure::{BENCHMARK, QuestionSet, StructureBench},
     typed,
 };
 use wb_search::{
-    AnswerRequest, IndexPlace, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion, dependency, sets::SearchSet,
+    AnswerRequest, IndexPlace, PartedQuestion, SearchAnswer, SearchContext, SearchQuestion, dependency, ranking::READ,
+    sets::SearchSet,
 };
 
 use super::End;
@@ -89,6 +90,7 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
         weights,
         fresh: arguments.fresh,
         words: arguments.words,
+        rerank: arguments.rerank.as_deref().map(Into::into),
         form,
     };
     let found = output::with_bars(|progress| asked.ask(&place, progress))?;
@@ -97,10 +99,10 @@ pub fn search(arguments: args::SearchArguments) -> Result<End> {
 
 /// `wb search tune`
 fn tune(arguments: args::TuneArguments) -> Result<End> {
-    let args::TuneArguments { sets, encoder, device, weights, out } = arguments;
-    let encoder = encoder.map(|name| (name.as_str().into(), device));
+    let args::TuneArguments { sets, by: args::TunedModels { encoder, rerank, device }, weights, out } = arguments;
+    let [encoder, rerank] = [encoder, rerank].map(|name| name.as_deref().map(Into::into));
     let weights = search::weights(weights.as_deref())?;
-    output::with_bars(|progress| search::tune(&sets, encoder, &weights, out.as_deref(), progress))?;
+    output::with_bars(|told| search::tune(&sets, encoder, rerank, device, &weights, out.as_deref(), told))?;
     Ok(End::Done)
 }
 
@@ -114,7 +116,8 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         bail!("wb bench {name} --set SET --dataset DIR: a set of {names}");
     };
     let folder = &remote::local(folder)?;
-    const TAKEN: [&str; 7] = ["--dataset", "--json", "--require", "--set", "--encoder", "--trec", "--device"];
+    const TAKEN: [&str; 8] =
+        ["--dataset", "--json", "--require", "--set", "--encoder", "--rerank", "--trec", "--device"];
     let taken = if is_search { TAKEN.as_slice() } else { &TAKEN[..4] };
     if let Some((option, _)) = arguments.given().find(|(option, _)| !taken.contains(option)) {
         bail!("{option} is for other benchmarks, not for {name}");
@@ -126,13 +129,14 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
             let bench = StructureBench { set, folder, json: arguments.json.as_deref(), require };
             return Ok(if bench.run()? { End::Done } else { End::Refused });
         }
-        QuestionSet::Search(_) => bail!("that set is one of {SEARCH}: wb bench {SEARCH} --set ..."),
-        QuestionSet::Structure(_) => bail!("that set is one of {BENCHMARK}: wb bench {BENCHMARK} --set ..."),
+        _ => bail!("that set is one of {0}: wb bench {0} --set ...", if is_search { BENCHMARK } else { SEARCH }),
     };
+    let reranker = mine::reranker(arguments.rerank.as_deref(), arguments.device, arguments.places.folders().datasets)?;
     let bench = SearchBench {
         set,
         folder,
         encoder: arguments.encoder.as_deref().map(|name| (name.into(), arguments.device)),
+        rerank: reranker.as_ref().map(|it| (it as _, arguments.rerank_top.map_or(READ, |top| top as usize))),
         weights: search::weights(arguments.weights.as_deref())?,
         in_context: arguments.context,
         hops: arguments.hops,

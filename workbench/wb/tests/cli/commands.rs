@@ -136,7 +136,6 @@ fn pairs_of_other_sources_are_measured_too() {
     let ranks: Vec<u64> = full.queries.iter().map(|query| query.rank).collect();
     // Nothing shares a word with the third anchor, so nothing is returned: 0 is "not found".
     assert_eq!(ranks, [1, 1, 0]);
-
     sandbox.write(
         "more.yaml",
         TINY.replace(
@@ -149,13 +148,16 @@ fn pairs_of_other_sources_are_measured_too() {
     assert_eq!(of_run.protocols[0].split, "held");
     assert_eq!(of_run.protocols[0].value, of_command.protocols[0].value);
     let sources = "bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]";
-    let refused = sandbox
-        .refusals(&[&["bench", "pairs", "--dataset", "code", "--retriever", "bm25"], &["run", "tiny.yaml", sources]]);
+    let bench = ["bench", "pairs", "--dataset", "code", "--retriever", "bm25"];
+    let refused =
+        sandbox.refusals(&[&bench, &["run", "tiny.yaml", sources], &["run", "tiny.yaml", "data.split.test=0"]]);
     insta::assert_snapshot!(refused, @r"
     err: error: code: expected a file of pairs: .jsonl, .json, .parquet or .csv
     err:   hint: for other names of fields, other layouts and whole folders: `bench.benchmarks` with `sources` in a YAML
     err: error: cannot load tiny.yaml
     err:   cause: override `bench.benchmarks=[{benchmark: {cosqa: {}}, dataset: code, sources: [{code: {}}]}]`: bench.benchmarks[0].sources: only `pairs` measures on sources
+    err: error: bench.benchmarks[0]: `pairs` measures held-out pairs, and there are none, expected at least one
+    err:   hint: a share of data.split.test, as in data.split.test=0.05; `wb train` trains and measures nothing
     ");
 }
 

@@ -118,3 +118,19 @@ fn a_later_benchmark_without_a_pool_is_told_before_the_first_is_measured() {
     }
     assert!(!sandbox.path("out.trec").exists());
 }
+
+#[test]
+fn search_has_its_first_answers_read_where_that_is_asked_for() {
+    let sandbox = project();
+    sandbox.write("two/a.rs", "/// Reads a file.\npub fn read_file() {}\n");
+    sandbox.write("two/b.rs", "/// Writes a file.\npub fn write_file() {}\n");
+    let read = ["search", "read a file", "--project", "two", "--explain", "--rerank", "cross"];
+    assert!(!sandbox.wb(&read[..5]).contains(", read "));
+    sandbox.says(&read, &[", read 1.00, ", ", read 0.00, "]);
+    sandbox.write("w.yaml", include_str!("../../../wb-search/src/ranking/weights.yaml").replace("rerank: 0.3", ""));
+    sandbox.refuses_with(&[&read[..], &["--weights", "w.yaml"]].concat(), &["`rerank: 0`, expected more than 0"]);
+    let bench = ["bench", "search", "--set", "own", "--dataset", "two", "--rerank", "cross"];
+    sandbox.says(&bench, &["reranked", "read by cross minus wb search, no model, on the questions of both"]);
+    let tuned = sandbox.wb(&["search", "tune", "own=two", "--rerank", "cross"]);
+    has(&tuned, &["cross has the weight 0: a gain has to hold on sets that", "\nout: rerank: 0.0\n"]);
+}
