@@ -239,10 +239,11 @@ impl NamedBenchmarks<'_> {
 impl NamedOutcomes<'_> {
     /// Writes the records as JSON: one by itself, several as a list.
     pub fn write(&self, path: &Path) -> Result<()> {
-        Ok(match self.outcomes.as_slice() {
+        match self.outcomes.as_slice() {
             [one] => write_json(path, one)?,
             several => write_json(path, &several)?,
-        })
+        }
+        Ok(())
     }
 
     /// Prints the numbers, the audits, the compressed indexes, and each warning once.

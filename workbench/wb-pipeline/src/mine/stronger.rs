@@ -50,7 +50,7 @@ fn kept_cross_encoder<'a>(
     Ok(KeptScores::open(model, &file)?)
 }
 
-/// The cross-encoder that `--rerank` names, if it names one; its scores are kept as [`kept_cross_encoder`] does it.
+/// The cross-encoder that `--rerank` names, if it names one; its scores are kept in the folder of data sets.
 pub fn reranker<'a>(
     name: Option<&str>,
     device: DeviceConfig,

@@ -21,7 +21,7 @@ const FOR_PEOPLE: usize = 300;
 pub struct ProjectSearch {
     /// The question.
     pub request: AnswerRequest,
-    /// The ranking's weights, see [`weights`].
+    /// The ranking's weights, see [`super::weights`].
     pub weights: RankingWeights,
     /// Reads files that have changed first.
     pub fresh: bool,
