@@ -187,9 +187,6 @@ impl IndexParts {
     /// Changes these parts, and puts them all at once in the place of those that a file names: theirs who has the lock. Where
     /// they cannot be written, they are in memory, and the error is beside them.
     pub fn replace(self, file: &Path, changes: PartChanges) -> (Self, Result<()>) {
-        if changes.iter().all(|change| matches!(change, PartChange::Kept)) {
-            return (self, Ok(()));
-        }
         atomic::remove_abandoned(&atomic::parent(file));
         let changed = self.changed(file, changes);
         let written = changed.write(file);

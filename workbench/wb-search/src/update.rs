@@ -6,7 +6,7 @@ use crate::{
     CodeIndex, Error, IndexPlace, Result, VectorStore,
     parts::{IndexPart, PartChange, PartChanges},
     structure::{ScipStore, StructureStore},
-    vectors::embed_unless_known,
+    vectors::embed,
 };
 
 /// An index and the parts of it that are new. Until [`IndexUpdate::keep`] whoever asks is answered from those before.
@@ -16,7 +16,7 @@ pub struct IndexUpdate<'a> {
     index: CodeIndex,
     changes: PartChanges,
     lock: WritersLock,
-    /// True where an answer is wanted, and what can be kept is kept by the way.
+    /// True where an answer is wanted: vectors that cannot be kept for other projects are made all the same.
     is_for_answer: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'a> IndexUpdate<'a> {
         update
     }
 
-    /// An update of who wants an answer: vectors that cannot be kept for other projects are made all the same.
+    /// The update of who wants an answer.
     pub(crate) fn for_answer(self) -> Self {
         Self { is_for_answer: true, ..self }
     }
@@ -85,8 +85,8 @@ impl<'a> IndexUpdate<'a> {
     ) -> Result<usize> {
         // Damaged ones have nothing to keep.
         let known = self.index.kept_vectors().ok().flatten();
-        let kept = (known.as_ref(), self.is_for_answer);
-        let (vectors, embedded) = embed_unless_known(&self.index, kept, store, by, progress)?;
+        let store = if self.is_for_answer { &store.clone().by_the_way() } else { store };
+        let (vectors, embedded) = embed(&self.index, known.as_ref(), store, by, progress)?;
         if known.as_ref() != Some(&vectors) {
             self.changes[IndexPart::Vectors as usize] = PartChange::Made(vectors.encode()?.bytes().clone());
         }
@@ -121,6 +121,9 @@ impl<'a> IndexUpdate<'a> {
     /// too, and the error is beside it.
     pub fn try_to_keep(self) -> (CodeIndex, Result<()>) {
         let Self { place, mut index, changes, lock, .. } = self;
+        if changes.iter().all(|change| matches!(change, PartChange::Kept)) {
+            return (index, Ok(()));
+        }
         let parts = index.parts().clone();
         let (parts, kept) = match lock {
             WritersLock::Held(_held) => parts.replace(&place.file, changes),
@@ -129,5 +132,32 @@ impl<'a> IndexUpdate<'a> {
         };
         index.set_parts(parts);
         (index, kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn where_nothing_can_be_written_what_is_new_is_told_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.rs"), "fn zebra() {}\n").unwrap();
+        let place = IndexPlace::of(folder.path(), Some(folder.path().join(".wb/index"))).unwrap();
+        let closed = || {
+            let error = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+            WritersLock::Closed(Error::io("lock", &place.file)(error))
+        };
+        let (index, kept) = place.update(false, &mut |_| {}).unwrap().0.try_to_keep();
+        kept.unwrap();
+        let (_, kept) = IndexUpdate::of(&place, index.clone(), closed()).try_to_keep();
+        kept.unwrap();
+        let mut update = IndexUpdate::of(&place, index, closed());
+        update.structures(&mut |_| {}).unwrap();
+        let (index, kept) = update.try_to_keep();
+        assert!(kept.unwrap_err().to_string().starts_with("cannot lock ") && index.has_structures());
+        assert!(!place.read().unwrap().unwrap().has_structures());
     }
 }

@@ -43,11 +43,16 @@ pub enum IndexEncoder {
 
 /// Indexes a project, or brings its index up to date; tells what is in it.
 pub fn index(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<()> {
-    Ok(indexed(place, anew, encoder, progress)??)
+    Ok(brought_up(place, anew, encoder, progress)??)
 }
 
 /// [`index`]; the error inside is one of an indexer's file that cannot be read, beside which all else is kept.
-fn indexed(place: &IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<wb_core::Result<()>> {
+fn brought_up(
+    place: &IndexPlace,
+    anew: bool,
+    encoder: &IndexEncoder,
+    progress: Told<'_>,
+) -> Result<wb_core::Result<()>> {
     // What cannot be opened is told before anything is read, and is not held meanwhile: an index takes memory enough.
     if let IndexEncoder::Named(reference, device) = encoder {
         if reference.is_bag(session::runs())? {

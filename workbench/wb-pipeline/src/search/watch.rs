@@ -6,7 +6,7 @@ use anyhow::Result;
 use wb_encoder::BiEncoder;
 use wb_search::{Changes, CodeIndex, FolderWatch, IndexPlace, VectorEncoder, vector_store};
 
-use super::{IndexEncoder, Told, indexed, reopen};
+use super::{IndexEncoder, Told, brought_up, reopen};
 use crate::output;
 
 /// An index, its folders, and the encoder of its vectors, opened once.
@@ -20,7 +20,7 @@ pub struct IndexWatch<'a> {
 impl<'a> IndexWatch<'a> {
     /// Watches the folders of a project, which is indexed first.
     pub fn of(place: &'a IndexPlace, anew: bool, encoder: &IndexEncoder, progress: Told<'_>) -> Result<Self> {
-        match indexed(place, anew, encoder, progress)? {
+        match brought_up(place, anew, encoder, progress)? {
             // One that was named is to be there.
             Err(error) if place.scip.is_some() => return Err(error.into()),
             Err(error) => unread_names(&error),

@@ -22,6 +22,24 @@ pub struct ReadAnswers {
     pub(crate) of_first: usize,
 }
 
+impl ReadAnswers {
+    /// Scores of the first `n` answers to each of some questions, by the texts that there are of them.
+    pub(crate) fn of_all(
+        reranker: &dyn Reranker,
+        asked: Vec<(&str, Vec<(usize, String)>)>,
+        n: usize,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<Self>> {
+        let pairs = asked.iter().flat_map(|(question, texts)| texts.iter().map(|(_, text)| (*question, text.as_str())));
+        let mut scores = reranker.score(&pairs.collect::<Vec<_>>(), progress).map_err(failed)?.into_iter();
+        let read = |(_, texts): (&str, Vec<(usize, String)>)| {
+            let scores = texts.into_iter().map(|(unit, _)| unit).zip(&mut scores).collect();
+            Self { scores, of_first: n }
+        };
+        Ok(asked.into_iter().map(read).collect())
+    }
+}
+
 impl PartedQuestion {
     /// Lets a cross-encoder read the first answers of an index, which are ordered by what it says of them too from then on.
     pub fn read(
@@ -32,11 +50,9 @@ impl PartedQuestion {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
         let texts = index.first_texts(self, weights, READ)?;
-        let question = self.whole_text().map_or("", |question| question.text()).to_owned();
-        let pairs: Vec<(&str, &str)> = texts.iter().map(|(_, text)| (question.as_str(), text.as_str())).collect();
-        let scores = reranker.score(&pairs, progress).map_err(failed)?;
-        let scores = texts.into_iter().map(|(unit, _)| unit).zip(scores).collect();
-        self.set_read(ReadAnswers { scores, of_first: READ });
+        let question = self.whole_text().map_or("", |question| question.text());
+        let read = ReadAnswers::of_all(reranker, vec![(question, texts)], READ, progress)?;
+        self.set_read(read.into_iter().next().unwrap_or_default());
         Ok(())
     }
 }

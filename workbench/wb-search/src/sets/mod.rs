@@ -32,7 +32,7 @@ use wb_core::{Encoder, Progress, Reranker, json_lines};
 
 use crate::{
     CodeIndex, Error, IssueWeights, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors,
-    ranking::ReadAnswers, vectors::failed,
+    ranking::ReadAnswers,
 };
 
 /// A set of questions.
@@ -160,20 +160,12 @@ impl LoadedSet {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
         self.questions.iter_mut().for_each(|question| question.read = ReadAnswers::default());
-        let first = |question: &SetQuestion| {
-            indexes[question.repository].first_texts(&self.asked(question, weights)?, weights, n)
-        };
-        let first = self.questions.iter().map(first).collect::<Result<Vec<_>>>()?;
-        let pairs = self
-            .questions
-            .iter()
-            .zip(&first)
-            .flat_map(|(question, texts)| texts.iter().map(|(_, text)| (question.text.as_str(), text.as_str())));
-        let mut scores = reranker.score(&pairs.collect::<Vec<_>>(), progress).map_err(failed)?.into_iter();
-        for (question, texts) in self.questions.iter_mut().zip(first) {
-            let scores = texts.into_iter().map(|(unit, _)| unit).zip(&mut scores).collect();
-            question.read = ReadAnswers { scores, of_first: n };
-        }
+        let asked = self.questions.iter().map(|question| {
+            let texts = indexes[question.repository].first_texts(&self.asked(question, weights)?, weights, n)?;
+            Ok((question.text.as_str(), texts))
+        });
+        let read = ReadAnswers::of_all(reranker, asked.collect::<Result<_>>()?, n, progress)?;
+        self.questions.iter_mut().zip(read).for_each(|(question, read)| question.read = read);
         Ok(())
     }
 

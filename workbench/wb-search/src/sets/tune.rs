@@ -7,7 +7,7 @@ use wb_core::{
 
 use super::{
     LoadedSet, Measured, SearchSet, SetQuestion,
-    measure::{ShownSizes, answered, measure, value},
+    measure::{ShownSizes, answered, value},
 };
 use crate::{
     CodeIndex, IssueWeights, RankingWeights, Result, SearchQuestion,
@@ -143,23 +143,36 @@ fn worth_by(set: SearchSet, value: impl Fn(&str) -> f64) -> f64 {
     mean(&main_metrics(set).iter().map(|name| value(name)).collect::<Vec<_>>())
 }
 
-/// Turns one weight after the other up and down for as long as the mean of [`worth`] over the sets grows; `tell` hears of
-/// each gain. Sets count alike, however many questions they have.
-pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
-    // Files are read once for all weights that are tried.
-    let mut sizes: Vec<Vec<ShownSizes<'_>>> = sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect();
-    let mut reached_by = |weights: &RankingWeights| -> Result<f64> {
-        let worths = sets.iter().zip(&mut sizes).map(|((set, indexes), sizes)| {
+/// Sets whose files are read once for all weights that are tried.
+struct SetWorths<'a> {
+    sets: &'a [&'a IndexedSet],
+    sizes: Vec<Vec<ShownSizes<'a>>>,
+}
+
+impl<'a> SetWorths<'a> {
+    fn of(sets: &'a [&'a IndexedSet]) -> Self {
+        Self { sets, sizes: sets.iter().map(|(_, indexes)| ShownSizes::of_all(indexes)).collect() }
+    }
+
+    /// The mean of [`worth`] over the sets, which count alike.
+    fn by(&mut self, weights: &RankingWeights) -> Result<f64> {
+        let worths = self.sets.iter().zip(&mut self.sizes).map(|((set, indexes), sizes)| {
             let questions = answered(set, indexes, sizes, weights)?;
             Ok(worth_by(set.set, |name| value(set, &questions, name)))
         });
         Ok(mean(&worths.collect::<Result<Vec<f64>>>()?))
-    };
+    }
+}
+
+/// Turns one weight after the other up and down for as long as the mean of [`worth`] over the sets grows; `tell` hears of
+/// each gain. Sets count alike, however many questions they have.
+pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&str, f64)) -> Result<RankingWeights> {
+    let mut worths = SetWorths::of(sets);
     // Where an encoder is asked, the weights that hold then.
     let by_meaning = sets.iter().all(|(_, indexes)| indexes.iter().all(|index| index.vectors().is_some()));
     let all_turned = Turned::by(sets)?;
     let mut best = start;
-    let mut reached = reached_by(&best)?;
+    let mut reached = worths.by(&best)?;
     tell("start", reached);
     for factor in [1.0_f32, 0.5, 0.25] {
         loop {
@@ -167,7 +180,7 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
             for turned in &all_turned {
                 for steps in [factor, -factor] {
                     let Some(tried) = turned.turn(&best, by_meaning, steps) else { continue };
-                    let found = reached_by(&tried)?;
+                    let found = worths.by(&tried)?;
                     if found > reached + LEAST_GAIN {
                         (best, reached) = (tried, found);
                         tell(turned.name(), reached);
@@ -185,19 +198,17 @@ pub fn tune(sets: &[&IndexedSet], start: RankingWeights, tell: &mut dyn FnMut(&s
 /// The weights with that of a cross-encoder, which has read answers, by which the mean of [`worth`] over the sets is greatest;
 /// 0 where none gains.
 pub fn tune_reading(sets: &[&IndexedSet], weights: &RankingWeights) -> Result<RankingWeights> {
-    let reached_by = |rerank: f32| -> Result<(f64, f32)> {
-        let by = RankingWeights { rerank, ..weights.clone() };
-        let worths = sets.iter().map(|(set, indexes)| Ok(worth(&measure(set, indexes, &by, "")?)));
-        Ok((mean(&worths.collect::<Result<Vec<f64>>>()?), rerank))
-    };
-    let mut best = reached_by(0.0)?;
+    let mut worths = SetWorths::of(sets);
+    let mut best = RankingWeights { rerank: 0.0, ..weights.clone() };
+    let mut reached = worths.by(&best)?;
     for rerank in RERANK {
-        let tried = reached_by(rerank)?;
-        if tried.0 > best.0 + LEAST_GAIN {
-            best = tried;
+        let tried = RankingWeights { rerank, ..weights.clone() };
+        let found = worths.by(&tried)?;
+        if found > reached + LEAST_GAIN {
+            (best, reached) = (tried, found);
         }
     }
-    Ok(RankingWeights { rerank: best.1, ..weights.clone() })
+    Ok(best)
 }
 
 /// Worth of a cross-encoder that has read answers to the questions of some sets, each ranked by weights of its own: of each
@@ -208,8 +219,9 @@ pub fn worth_of_reading(sets: &[(&IndexedSet, &RankingWeights)]) -> Result<Compa
     for ((set, indexes), weights) in sets {
         let share = all as f64 / (sets.len() * set.questions.len().max(1)) as f64;
         let without = RankingWeights { rerank: 0.0, ..(*weights).clone() };
+        let mut sizes = ShownSizes::of_all(indexes);
         for (by, worths) in [(*weights, &mut with_it), (&without, &mut without_it)] {
-            let questions = answered(set, indexes, &mut ShownSizes::of_all(indexes), by)?;
+            let questions = answered(set, indexes, &mut sizes, by)?;
             worths.extend(questions.iter().map(|question| {
                 let metrics = main_metrics(set.set).iter().filter_map(|name| question.values.get(*name).copied());
                 share * mean(&metrics.collect::<Vec<_>>())

@@ -5,11 +5,7 @@ use std::collections::{HashMap, HashSet};
 use wb_core::{Encoder, Interaction, Progress, Side};
 
 use super::{UnitKey, UnitVectors, VectorStore, of_text};
-use crate::{
-    CodeIndex, Error, Result,
-    files::named,
-    place::{is_closed, is_full},
-};
+use crate::{CodeIndex, Error, Result, files::named};
 
 /// Units that are embedded before their vectors are kept: what a killed process loses at most.
 const TOGETHER: usize = 2048;
@@ -23,17 +19,6 @@ const TOGETHER_BY_TOKEN: usize = 256;
 pub fn embed(
     index: &CodeIndex,
     known: Option<&UnitVectors>,
-    store: &VectorStore,
-    encoder: &dyn Encoder,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(UnitVectors, usize)> {
-    embed_unless_known(index, (known, false), store, encoder, progress)
-}
-
-/// [`embed()`]; with `is_for_answer` a disk without room is no error: what was embedded is for the answer.
-pub(crate) fn embed_unless_known(
-    index: &CodeIndex,
-    (known, is_for_answer): (Option<&UnitVectors>, bool),
     store: &VectorStore,
     encoder: &dyn Encoder,
     progress: &mut dyn FnMut(Progress),
@@ -74,14 +59,11 @@ pub(crate) fn embed_unless_known(
         for (row, unit) in units.iter().enumerate() {
             made.push(index.units()[*unit].key, &of_text(&vectors, row));
         }
-        // Somewhere else they are kept beside the index alone, if at all.
-        let is_fine = |error: &Error| is_closed(error) || is_for_answer && is_full(error);
-        store.keep(&made).or_else(|error| if is_fine(&error) { Ok(()) } else { Err(error) })?;
+        store.keep(&made)?;
         (0..made.len()).for_each(|at| all.push_from(&made, at));
         done += texts.len();
     }
-    // Nothing is lost where there is no room to put them together.
-    store.gather_many().or_else(|error| if is_closed(&error) || is_full(&error) { Ok(()) } else { Err(error) })?;
+    store.gather_many()?;
     Ok((all.ordered(index).0, done))
 }
 

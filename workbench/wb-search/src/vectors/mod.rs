@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use wb_core::{Embeddings, Encoder, Side, atomic, fingerprint::Fingerprint};
 use wb_retrieval::ByteVectors;
 
+pub(crate) use made::failed;
 pub use made::{embed, texts};
-pub(crate) use made::{embed_unless_known, failed};
 pub use store::VectorStore;
 
 use crate::{

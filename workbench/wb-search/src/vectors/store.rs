@@ -10,7 +10,10 @@ use std::{
 use wb_core::{atomic, fingerprint::Fingerprint};
 
 use super::{UnitKey, UnitVectors, VectorEncoder};
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    place::{is_closed, is_full},
+};
 
 /// Files of a store beyond which they are put together.
 const MOST_FILES: usize = 16;
@@ -21,18 +24,26 @@ const MOST_FILES: usize = 16;
 pub struct VectorStore {
     folder: PathBuf,
     encoder: VectorEncoder,
+    /// True to go on where the disk is full.
+    is_by_the_way: bool,
 }
 
 impl VectorStore {
     /// The store of an encoder below a folder for all of them.
     pub fn below(folder: &Path, encoder: VectorEncoder) -> Self {
-        Self { folder: folder.join(encoder.fingerprint.short()), encoder }
+        Self { folder: folder.join(encoder.fingerprint.short()), encoder, is_by_the_way: false }
     }
 
     /// The store of an encoder of the same fingerprint, which has another name or place.
     #[must_use]
     pub fn renamed(&self, encoder: VectorEncoder) -> Self {
-        Self { folder: self.folder.clone(), encoder }
+        Self { encoder, ..self.clone() }
+    }
+
+    /// The store of who wants an answer: on a full disk vectors are not kept, which is no error.
+    #[must_use]
+    pub(crate) fn by_the_way(self) -> Self {
+        Self { is_by_the_way: true, ..self }
     }
 
     /// The encoder.
@@ -62,8 +73,12 @@ impl VectorStore {
         Ok(found)
     }
 
-    /// Keeps vectors.
+    /// Keeps vectors. In a folder that cannot be written in they are kept beside the index alone, if at all.
     pub(super) fn keep(&self, vectors: &UnitVectors) -> Result<()> {
+        unless(self.write(vectors), |error| is_closed(error) || self.is_by_the_way && is_full(error))
+    }
+
+    fn write(&self, vectors: &UnitVectors) -> Result<()> {
         if vectors.is_empty() {
             return Ok(());
         }
@@ -79,9 +94,9 @@ impl VectorStore {
         Ok((before, self.files()?.len()))
     }
 
-    /// Puts the files together, where they are many.
+    /// Puts the files together, where they are many and there is room for it; without, nothing is lost.
     pub(super) fn gather_many(&self) -> Result<()> {
-        self.gather(MOST_FILES)
+        unless(self.gather(MOST_FILES), |error| is_closed(error) || is_full(error))
     }
 
     fn gather(&self, most: usize) -> Result<()> {
@@ -94,7 +109,7 @@ impl VectorStore {
             (0..kept.len()).filter(|at| seen.insert(kept.keys[*at])).for_each(|at| all.push_from(&kept, at));
         }
         atomic::remove_abandoned(&self.folder);
-        self.keep(&all)?;
+        self.write(&all)?;
         let kept = self.files()?.into_iter().filter(|file| !files.contains(file)).count();
         if kept > 0 {
             // Whoever reads one of these meets a file that is gone, and finds its vectors in the new one.
@@ -114,4 +129,9 @@ impl VectorStore {
         files.sort();
         Ok(files)
     }
+}
+
+/// A result without the errors that are none here.
+fn unless(result: Result<()>, is_none: impl Fn(&Error) -> bool) -> Result<()> {
+    result.or_else(|error| if is_none(&error) { Ok(()) } else { Err(error) })
 }

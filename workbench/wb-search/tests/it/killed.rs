@@ -157,14 +157,20 @@ fn an_index_that_is_ended_fifty_times_leaves_the_one_before_and_goes_on() {
     ended(50);
 }
 
-#[test]
-fn without_room_the_index_before_answers() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+/// Indexes a project that says a word, and changes the word; what was kept.
+fn indexed_before_a_change(folder: &Path) -> Vec<(String, Vec<u8>)> {
     project(folder, "zebra");
     indexed(folder);
     let before = kept(folder);
     project(folder, "giraffe");
+    before
+}
+
+#[test]
+fn without_room_the_index_before_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let before = indexed_before_a_change(folder);
     // No file may grow beyond 64 blocks, as on a disk that is full; the signal that says so is left aside.
     let output = command(folder, "trap '' XFSZ; ulimit -f 64; ").output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
@@ -179,10 +185,7 @@ fn without_room_the_index_before_answers() {
 fn without_room_a_question_is_answered_from_memory() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    project(folder, "zebra");
-    indexed(folder);
-    let before = kept(folder);
-    project(folder, "giraffe");
+    let before = indexed_before_a_change(folder);
     let (place, encoder) = (place(folder), ByMeaning::new());
     faults::fail_at(1, true);
     let mut update = place.update_unless_busy(&mut |_| {}).unwrap();

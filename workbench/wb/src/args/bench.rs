@@ -57,7 +57,7 @@ pub struct Bench {
     /// document together: a folder, or a hub id (owner/name@revision).
     #[arg(long, value_name = "DIR|ID|RUN")]
     pub rerank: Option<String>,
-    /// Number of each query's first documents that --rerank orders; the rest stay below as they were [default: 100; of search 20]
+    /// Number of each query's first documents that --rerank orders; the rest stay below [default: 100; of search 20]
     #[arg(long, value_name = "K", requires = "rerank", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rerank_top: Option<u32>,
     /// The set of questions of `search`: semble, swe-qa, cqs, contextbench, no-answer, or own, made of the repository that
