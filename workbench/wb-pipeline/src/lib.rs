@@ -7,6 +7,7 @@
 
 pub mod ab;
 pub mod agents;
+pub mod allocator;
 pub mod bench;
 pub mod browser;
 pub mod check;

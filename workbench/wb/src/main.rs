@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use wb_core::remote;
 
-/// Threads allocate at once while encoding and training; the system's allocator makes them wait for each other.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: wb_pipeline::allocator::Allocator = wb_pipeline::allocator::Allocator;
 
 fn main() -> ExitCode {
+    wb_pipeline::allocator::give_back_soon();
     let mut arguments = args::Arguments::parse();
     output::clear_before_panics();
     wb_pipeline::output::listen(output::Printer);
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let begun = session::begin(arguments.command.places(), &arguments.downloads);
     let ended = begun.map_err(Into::into).and_then(|()| commands::run(arguments.command));
     // However it ended, what was done is kept.
-    let not_kept = remote::let_go().into_iter().map(|error| Err(error.into()));
+    let not_kept = remote::let_go().into_iter().chain(wb_pipeline::output::unwritten()).map(|error| Err(error.into()));
     std::iter::once(ended).chain(not_kept).fold(ExitCode::SUCCESS, |code, end| match end {
         Ok(commands::End::Done) => code,
         Ok(end) => ExitCode::from(end as u8),

@@ -228,16 +228,18 @@ fn skipped_tests_are_seen_and_counted() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Products of matrices alone, whose bounds are checked before; one of them by an instruction that has no safe face.
+/// Products of matrices, whose bounds are checked before, one of them by an instruction that has no safe face; and an
+/// option of the allocator, which is set in C.
 #[test]
-fn unsafe_code_stands_in_three_files() {
+fn unsafe_code_stands_in_four_files() {
     let switch = |word: &str| [word, "unsafe_code"].concat();
     let switches = ["allow(", "expect(", "warn("].map(switch);
     let uses = |text: &str| switches.iter().any(|switch| text.contains(switch));
     let mut users: Vec<String> = sources().into_iter().filter(|(_, text)| uses(text)).map(|(name, _)| name).collect();
     users.sort();
     let kernels = ["bf16.rs", "matmul.rs", "packed.rs"].map(|name| format!("workbench/wb-encoder/src/kernels/{name}"));
-    assert_eq!(users, kernels);
+    let allocator = "workbench/wb-pipeline/src/allocator.rs".to_owned();
+    assert_eq!(users, kernels.into_iter().chain([allocator]).collect::<Vec<_>>());
 }
 
 /// A closure in `dispatch` itself may be compiled for any processor; `wb_core::simd` has the way that is not.

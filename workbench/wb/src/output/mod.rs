@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use anstream::{AutoStream, ColorChoice};
 use wb_core::{Progress, painted::Painted, remote, untrusted::harmless};
-use wb_pipeline::output::Listener;
+use wb_pipeline::output::{Listener, written};
 
 pub use bars::{Bars, clear_before_panics, close, finish, is_shown, report};
 pub use errors::error;
@@ -25,7 +25,7 @@ impl Listener for Printer {
     fn painted(&self, text: &Painted) {
         let in_colors = AutoStream::choice(&stdout()) != ColorChoice::Never;
         let shown = |text: &str| harmless(&remote::shown(text)).into_owned();
-        bars::above(|| drop(writeln!(stdout(), "{}", text.told(in_colors, shown))));
+        bars::above(|| written(writeln!(stdout(), "{}", text.told(in_colors, shown))));
     }
 
     fn note(&self, text: &str) {
@@ -35,8 +35,7 @@ impl Listener for Printer {
 
 /// A line of result.
 pub fn line(text: impl AsRef<str>) {
-    // Where nobody reads any more (`wb ls | head`), there is nobody to tell.
-    bars::above(|| drop(writeln!(stdout(), "{}", harmless(&remote::shown(text.as_ref())))));
+    bars::above(|| written(writeln!(stdout(), "{}", harmless(&remote::shown(text.as_ref())))));
 }
 
 /// A remark that is no result.
