@@ -2,8 +2,8 @@
 
     python peer.py MODEL_FOLDER DEVICE
 
-Texts are token ids, the same as device_bench's. fp32 is PyTorch's own, with TF32 products as it has them by default;
-bf16 is autocast, in training, and a model in bf16 while encoding; attention is what transformers chooses.
+Texts are token ids, the same as device_bench's. fp32 has TF32 products, as wb's on CUDA (PyTorch
+by itself has none for matrices); bf16 is autocast, in training, and a model in bf16 while encoding; attention is what transformers chooses.
 """
 import sys
 import time
@@ -19,6 +19,7 @@ except ImportError:
     from sentence_transformers.losses import MultipleNegativesRankingLoss
 
 folder, device = sys.argv[1:]
+torch.set_float32_matmul_precision("high")
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 

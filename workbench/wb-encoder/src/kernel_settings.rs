@@ -104,6 +104,9 @@ mod applied {
 
     /// Sets burn and CubeCL up, before the first device is opened. What their own files and variables say stays, but for
     /// what is set here to something else than the usual.
+    ///
+    /// All threads give their work to one stream of a device: CubeCL keeps memory for each stream by itself, and gives that of
+    /// a thread which has ended back to nobody.
     pub(crate) fn apply(settings: KernelSettings, device: &str) -> Result<()> {
         let mut known = SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_some_and(|known| known == settings) {
@@ -111,6 +114,7 @@ mod applied {
         }
         let usual = KernelSettings::default();
         let (mut of_burn, mut of_cubecl) = (Vec::new(), kept());
+        of_cubecl.push((&["streaming", "policy"], json!("single")));
         if settings.fusion != usual.fusion {
             of_burn.push((&["fusion", "beam_search", "max_explorations"][..], json!(0)));
         }

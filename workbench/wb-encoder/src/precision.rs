@@ -22,6 +22,9 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fp32, Self::Bf16, Self::F16];
+
     /// The name in a config.
     pub fn name(self) -> &'static str {
         match self {

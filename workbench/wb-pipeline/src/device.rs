@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use wb_core::EncoderRef;
 use wb_encoder::{
-    DeviceConfig, Devices, Folder, KernelSettings, OpenDevice,
+    DeviceConfig, Devices, Folder, KernelSettings, OpenDevice, Precision,
     self_test::{self, ProbeReport},
 };
 
@@ -75,6 +75,10 @@ pub fn require_processor(device: DeviceConfig, option: &str) -> Result<()> {
 
 /// Opens a device; one that is not the processor is compared with it first, on this model.
 pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
+    open_for(device, model, Precision::Fp32)
+}
+
+fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision) -> Result<OpenDevice> {
     let is_auto = device == DeviceConfig::Auto && device.needs_self_test();
     let device = resolved(device)?;
     if device == DeviceConfig::Cpu && is_auto {
@@ -85,7 +89,7 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     if !device.needs_self_test() {
         return Ok(device.open()?);
     }
-    let report = guarded(device, model, limit()?)?;
+    let report = guarded_in(device, model, Some(precision), limit()?)?;
     report.require()?;
     let more =
         if report.seconds > LONG.as_secs_f64() { "; the first texts and steps have more kernels made" } else { "" };
@@ -101,15 +105,20 @@ pub fn all_resolved(devices: &Devices) -> Result<Devices> {
 /// Opens the devices of an experiment, each tried with the model that the experiment begins with if that is a pretrained
 /// one. To be asked for before anything is computed or written.
 pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
-    all(&experiment.device, experiment.pretrained())
+    all(&experiment.device, experiment)
 }
 
-/// Opens devices that stand side by side, each tried with a model, where one is named.
-pub fn all(devices: &Devices, model: Option<&EncoderRef>) -> Result<OpenDevice> {
+/// Opens devices that stand side by side, each tried with what the experiment begins with, in the precision that it trains in.
+pub fn all(devices: &Devices, experiment: &Experiment) -> Result<OpenDevice> {
+    let (model, precision) = (experiment.pretrained(), experiment.train.precision);
     devices.iter().try_for_each(DeviceConfig::require_compiled)?;
     let needs_model = devices.iter().any(DeviceConfig::needs_self_test);
     let model = model.filter(|_| needs_model).map(encoder::locate).transpose()?;
-    let mut all = devices.iter().map(|device| open(device, model.as_deref())).collect::<Result<Vec<_>>>()?.into_iter();
+    let mut all = devices
+        .iter()
+        .map(|device| open_for(device, model.as_deref(), precision))
+        .collect::<Result<Vec<_>>>()?
+        .into_iter();
     let first = all.next().context("the list of devices is empty")?;
     Ok(first.beside(all.collect()))
 }
@@ -126,13 +135,36 @@ fn waiting(device: DeviceConfig) -> String {
     format!("device: trying {device}; its kernels are made first, which may take minutes, {kept}")
 }
 
-/// Runs the self-test in a child process, which may hang or die.
+/// Variable that says a precision of 16 bits which a self-test compares, too.
+const PRECISION: &str = "WB_SELF_TEST_PRECISION";
+
+/// The precision that the environment names for a self-test, else 32 bits.
+fn named_precision() -> Result<Precision> {
+    let named = std::env::var_os(PRECISION).filter(|name| !name.is_empty());
+    let Some(name) = named else { return Ok(Precision::Fp32) };
+    let known = Precision::ALL.into_iter().find(|precision| name == precision.name());
+    known.with_context(|| format!("{PRECISION} is {}, expected fp32, bf16 or f16", name.display()))
+}
+
+/// Runs the self-test in a child process, which may hang or die; in the precision that the environment names, too.
 pub fn guarded(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<ProbeReport> {
+    guarded_in(device, model, None, limit)
+}
+
+fn guarded_in(
+    device: DeviceConfig,
+    model: Option<&Path>,
+    precision: Option<Precision>,
+    limit: Duration,
+) -> Result<ProbeReport> {
     let program = this_program().context("cannot run the self-test in a process of its own")?;
     let mut command = Command::new(program);
     command.arg("probe").arg("--device").arg(device.to_string());
     if let Some(model) = model {
         command.arg("--encoder").arg(model);
+    }
+    if let Some(precision) = precision {
+        command.env(PRECISION, precision.name());
     }
     thread::scope(|scope| {
         let (_until_the_end, end) = mpsc::channel::<()>();
@@ -159,6 +191,7 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
     };
     let report = self_test::probe(
         device,
+        named_precision()?,
         &model,
         &batch,
         &mut |what| output::line(format!("{}{what}", self_test::DOING)),

@@ -103,7 +103,7 @@ impl Ranks {
     /// Opens the devices of such an experiment; see [`device::of_experiment`].
     pub(crate) fn open(&self, experiment: &Experiment) -> Result<OpenDevice> {
         let Some((group, own)) = &self.others else { return device::of_experiment(experiment) };
-        Ok(device::all(own, experiment.pretrained())?.with_far(group.far()))
+        Ok(device::all(own, experiment)?.with_far(group.far()))
     }
 
     /// Lets the others end too.

@@ -105,8 +105,10 @@ impl Found<'_> {
         };
         keep_best(keys, self.k);
         let mut worst = least(keys);
+        // A product that is no number may be any: it is looked at first, and told.
+        let products = maxima.iter().map(|product| if product.is_nan() { f32::INFINITY } else { *product });
         let mut groups: Vec<(f32, usize)> =
-            maxima.iter().enumerate().filter(|(_, m)| **m + error >= worst).map(|(g, m)| (*m, g)).collect();
+            products.enumerate().filter(|(_, m)| *m + error >= worst).map(|(g, m)| (m, g)).collect();
         groups.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let mut scores = [0f32; GROUP];
         for (greatest, group) in groups {
@@ -218,6 +220,10 @@ mod tests {
     fn a_device_that_is_worse_than_it_says_is_found_out() {
         let (documents, queries) = (unit(1, 1000, 33), unit(2, 50, 33));
         let mut device = Made { documents: Array2::zeros((0, 0)), error: 1e-5, lies: 1e-2 };
+        let error = found(&mut device, &documents, &queries, 10).unwrap_err().to_string();
+        assert!(error.starts_with("a device's product of vectors is "), "{error}");
+        // One that gives what is no number, though none of it seems to be among the best.
+        let mut device = Made { documents: Array2::zeros((0, 0)), error: 1e-5, lies: f32::NAN };
         let error = found(&mut device, &documents, &queries, 10).unwrap_err().to_string();
         assert!(error.starts_with("a device's product of vectors is "), "{error}");
     }

@@ -15,6 +15,7 @@ use crate::{
     models::{Architecture, Model},
     on_device::BurnBackbone,
     parameters::{Gradients, Parameters},
+    precision::Precision,
     resident::AdamwStep,
 };
 
@@ -53,10 +54,13 @@ struct Limits {
 const FULL: Limits = Limits { cosine: 1e-9, element: 2e-5, gradient: 1e-4 };
 /// Limits of a device that rounds what it multiplies.
 const ROUNDED: Limits = Limits { cosine: 1e-4, element: 5e-3, gradient: 3e-2 };
+/// Limits of products in 16 bits, whose rounding adds up over layers: a kernel that is wrong is further off than that.
+const SIXTEEN: Limits = Limits { cosine: 1e-2, element: 1e-1, gradient: 3e-1 };
 
 /// Makes every comparison, up to the first that fails among those of matrix products and of embeddings.
 pub(super) fn compare(
     device: &OpenDevice,
+    precision: Precision,
     model: &Model,
     batch: &TokenBatch,
     report: &mut ProbeReport,
@@ -90,6 +94,22 @@ pub(super) fn compare(
         format!("gradients are wrong: that of `{name}` is off by {:.2} % of the cpu's", figure * 100.0)
     }) {
         return Ok(());
+    }
+    if precision != Precision::Fp32 {
+        let name = precision.name();
+        doing(&format!("the same with products in {name}"));
+        other.set_precision(precision)?;
+        let found = step(&other, batch)?;
+        other.set_precision(Precision::Fp32)?;
+        if !report.embeddings(&format!("embeddings in {name}"), &SIXTEEN, expected.0.view(), found.0.view()) {
+            return Ok(());
+        }
+        let (error, weight) = gradient_error(&model, &expected.1, &found.1);
+        if !report.check(&format!("gradients in {name}: relative error"), error, SIXTEEN.gradient, |figure| {
+            format!("gradients in {name} are wrong: that of `{weight}` is off by {:.0} % of the cpu's", figure * 100.0)
+        }) {
+            return Ok(());
+        }
     }
     doing("taking a step of the optimizer on the device");
     let of_gradients = optimizer_step(&mut *cpu, &mut other, batch, expected.1)?;

@@ -27,6 +27,7 @@ use crate::{
     error::{DeviceFailure, Result, cannot_use},
     models::{Architecture, Model},
     pooling::Pooling,
+    precision::Precision,
     tokenizer::Tokenizer,
 };
 
@@ -85,12 +86,14 @@ impl ProbeReport {
 ///
 /// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it, and
 /// `launched`, about once a second, how many kernels the device was given.
+/// Where `precision` is one of 16 bits, a pass and its gradients in it are compared, too.
 /// `auto` where there is nothing but the processor has nothing to compare and passes. The processor itself is compared
 /// with burn on it, for which the build has to have burn: every build with a device has.
 ///
 /// Call it in a process of its own: see [`run_guarded`].
 pub fn probe(
     config: DeviceConfig,
+    precision: Precision,
     model: &Model,
     batch: &TokenBatch,
     doing: &mut dyn FnMut(&str),
@@ -105,7 +108,7 @@ pub fn probe(
         failure: None,
         seconds: 0.0,
     };
-    if let Err(error) = checks(config, model, batch, &mut report, doing) {
+    if let Err(error) = checks(config, precision, model, batch, &mut report, doing) {
         // Keep what was measured: the first failed comparison says more than the panic that followed it.
         let of_device = error.kind::<DeviceFailure>().map(|failure| failure.words.clone());
         report.failure.get_or_insert_with(|| of_device.unwrap_or_else(|| error.to_string()));
@@ -116,6 +119,7 @@ pub fn probe(
 
 fn checks(
     config: DeviceConfig,
+    precision: Precision,
     model: &Model,
     batch: &TokenBatch,
     report: &mut ProbeReport,
@@ -128,13 +132,14 @@ fn checks(
     if device.is_cpu() && config == DeviceConfig::Auto {
         return Ok(());
     }
-    compare(&device, model, batch, report, doing)
+    compare(&device, precision, model, batch, report, doing)
 }
 
 /// A build without burn opens the processor alone, and has nothing to compare it with.
 #[cfg(not(feature = "burn"))]
 fn compare(
     device: &OpenDevice,
+    _precision: Precision,
     _model: &Model,
     _batch: &TokenBatch,
     _report: &mut ProbeReport,

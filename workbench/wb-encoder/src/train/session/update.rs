@@ -165,6 +165,11 @@ impl Session<'_> {
                     "train.batch.micro_tokens=auto goes on in smaller parts; less memory also with train.gradient_checkpointing=true, train.precision=bf16"
                 }
             };
+            // What was too much was a pass: the weights are those of the last whole step. Where they cannot be had either, the
+            // checkpoint before this one stands.
+            let kept = step > 1 && self.checkpoint().is_ok();
+            let hint =
+                if kept { format!("{hint}; with --resume it goes on from step {}", step - 1) } else { hint.into() };
             return Err(training_stopped(step, &error.to_string()).with_hint(hint));
         };
         self.state.forget_gradients(self.backbone);

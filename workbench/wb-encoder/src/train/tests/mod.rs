@@ -57,7 +57,7 @@ struct Bag {
     trained: AtomicUsize,
     broken: Option<Broken>,
     /// Most tokens of a pass of training; more, and memory runs out.
-    room: usize,
+    room: Arc<AtomicUsize>,
 }
 
 /// A pass of training that goes wrong, counted from 1, and how.
@@ -103,7 +103,7 @@ impl Bag {
             passes: Arc::default(),
             trained: AtomicUsize::new(0),
             broken: None,
-            room: usize::MAX,
+            room: Arc::new(AtomicUsize::new(usize::MAX)),
         }
     }
 
@@ -137,7 +137,7 @@ impl Backbone for Bag {
             let line = format!("{:?}\n", batch.ids());
             std::io::Write::write_all(&mut *log.lock().unwrap(), line.as_bytes()).unwrap();
         }
-        if dropout.is_some() && batch.ids().len() > self.room {
+        if dropout.is_some() && batch.ids().len() > self.room.load(Ordering::Relaxed) {
             return Err(failed_on(
                 "bag",
                 "it failed",

@@ -2,9 +2,13 @@
 
 use super::*;
 
+fn with_room(tokens: usize) -> Bag {
+    Bag { room: Arc::new(AtomicUsize::new(tokens)), ..Bag::new() }
+}
+
 /// A bag that holds five tokens at once. The batches have sixteen, and their halves are of eight and of four.
 fn small() -> Bag {
-    Bag { room: 5, ..Bag::new() }
+    with_room(5)
 }
 
 fn parts_of(micro_tokens: MicroTokens) -> TrainConfig {
@@ -58,10 +62,30 @@ fn a_limit_of_the_config_is_kept_and_the_error_names_what_helps() {
         (MicroTokens::Auto, 0, "train.gradient_checkpointing=true"),
     ] {
         let run = Run::new(parts_of(micro_tokens));
-        let error = run.train(&mut Bag { room, ..Bag::new() }, false, &mut silent).unwrap_err();
+        let error = run.train(&mut with_room(room), false, &mut silent).unwrap_err();
         let told = error.to_string();
         assert!(told.starts_with("training stopped at step 1: cannot use device `bag`: its memory ran out"), "{told}");
         assert!(told.ends_with("out of device memory allocating 64 bytes"), "{told}");
         assert!(error.hint().unwrap().starts_with(helps), "{:?}", error.hint());
+        assert!(!error.hint().unwrap().contains("--resume"), "no step was done: {:?}", error.hint());
     }
+}
+
+/// Steps that were done are kept, and the setting that the hint names goes on from them.
+#[test]
+fn steps_before_are_kept_and_go_on_in_parts() {
+    let reference = Run::new(parts_of(MicroTokens::Auto));
+    reference.train_until(7, false);
+    reference.train(&mut small(), true, &mut silent).unwrap();
+    let reference = reference.finish(true).0;
+
+    let mut run = Run::new(parts_of(MicroTokens::Most(0)));
+    let mut bag = Bag::new();
+    let room = bag.room.clone();
+    let shrinks = &mut |p: Progress| room.store(if p.done >= 7 { 5 } else { usize::MAX }, Ordering::Relaxed);
+    let error = run.train(&mut bag, false, shrinks).unwrap_err();
+    assert!(error.hint().unwrap().ends_with("; with --resume it goes on from step 7"), "{:?}", error.hint());
+    run.config = parts_of(MicroTokens::Auto);
+    run.train(&mut small(), true, &mut silent).unwrap();
+    assert_eq!(run.finish(true).0, reference);
 }
