@@ -1,6 +1,9 @@
 //! Words behind a command: a YAML or none, values to set in it, and a folder for its first source.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use wb_core::{Error, Result};
 
@@ -54,13 +57,14 @@ pub fn file_and_values(first: Option<PathBuf>, rest: Vec<String>) -> (Option<Pat
     (file, all)
 }
 
-/// The text of a file, or of standard input for `-`.
+/// The text of a file, or of standard input for `-`; what is no UTF-8 in it, as in a log, is replaced.
 pub fn text_of(place: &Path) -> Result<String> {
+    let mut bytes = Vec::new();
     let read = match place == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(place),
+        true => std::io::stdin().read_to_end(&mut bytes).map(|_| bytes),
+        false => std::fs::read(place),
     };
-    read.map_err(Error::io("read", place))
+    read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(Error::io("read", place))
 }
 
 #[cfg(test)]

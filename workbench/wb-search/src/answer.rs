@@ -1,5 +1,7 @@
 //! An answer to a question: what was found with its text, as people and as programs read it.
 
+use std::collections::{BTreeSet, HashSet};
+
 use serde::Serialize;
 use wb_core::untrusted::clean;
 
@@ -125,8 +127,10 @@ impl SearchAnswer {
         let Changes { changed, gone } = Changes::between(index, &found);
         if !(gone.is_empty() || found.files.is_empty()) && gone.len() == index.files().len() {
             let (n, root) = (gone.len(), index.root().display());
-            let what = format!("none of the {n} files of the index is in {root}: it was made of another folder");
-            return Err(Error::failed(what).with_hint("`wb index DIR --index FILE` makes it of this one"));
+            let what = format!(
+                "none of the {n} files of the index is in {root}: all were renamed, or it was made of another folder"
+            );
+            return Err(Error::failed(what).with_hint("`wb index` brings it up to date; `--project` names its folder"));
         }
         let mut left = request.budget.map_or(usize::MAX, |tokens| tokens.saturating_mul(CHARS));
         let question = &request.question;
@@ -151,7 +155,7 @@ impl SearchAnswer {
             stale: changed
                 .into_iter()
                 .chain(gone)
-                .filter(|path| language_and_role(found.named(path), "").is_some())
+                .filter(|path| index.is_searched(path) || language_and_role(found.named(path), "").is_some())
                 .collect(),
             unread,
             answers: Vec::new(),
@@ -159,12 +163,14 @@ impl SearchAnswer {
             left_out: 0,
             empty: None,
         };
-        if !asked.has_words() {
+        // Beside a pattern, a task is no question.
+        if !asked.has_words() || request.pattern.is_some() && asked.is_context_alone() {
             let all = matched.len();
             for line in matched {
-                let fits = answer.lines.len() < request.most && line.text.len() <= left;
+                let printed = line.printed();
+                let fits = answer.lines.len() < request.most && printed <= left;
                 if fits {
-                    left -= line.text.len();
+                    left -= printed;
                     answer.lines.push(line);
                 }
             }
@@ -224,10 +230,20 @@ impl SearchAnswer {
         }
         if answer.answers.is_empty() {
             let no_match = request.pattern.is_some() && matched.is_empty();
-            let why = if no_match { no_line(request) } else { why_empty(index, &asked, request)? };
+            let why = match no_match {
+                true => no_line(request),
+                false => why_empty(index, &asked, request, &answer.stale_with(&matched))?,
+            };
             answer.empty = Some(why);
         }
         Ok(answer)
+    }
+
+    /// Files with lines that match and that are not as they were indexed, so that nothing is known of what the lines are in.
+    fn stale_with(&self, matched: &[MatchedLine]) -> BTreeSet<String> {
+        let stale: HashSet<&str> = self.stale.iter().map(String::as_str).collect();
+        let without = matched.iter().filter(|line| line.unit.is_none() && stale.contains(line.path.as_str()));
+        without.map(|line| line.path.clone()).collect()
     }
 
     /// Makes excerpts whole, best first, as long as so many bytes more hold them.
@@ -243,14 +259,14 @@ impl SearchAnswer {
     }
 }
 
-fn is_zero(number: &usize) -> bool {
+pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
 /// The files that may answer, where not all may, as a reason that nothing was found.
 fn restricted(SearchQuestion { below, roles, languages, .. }: &SearchQuestion) -> Option<String> {
     let mut among = Vec::new();
-    if !below.is_empty() {
+    if let Some(below) = below.first() {
         among.push(format!("below {below}"));
     }
     if !roles.is_empty() {
@@ -272,19 +288,48 @@ fn no_line(request: &AnswerRequest) -> String {
 }
 
 /// Reason that nothing was found.
-fn why_empty(index: &CodeIndex, asked: &PartedQuestion, request: &AnswerRequest) -> Result<String> {
+fn why_empty(
+    index: &CodeIndex,
+    asked: &PartedQuestion,
+    request: &AnswerRequest,
+    stale: &BTreeSet<String>,
+) -> Result<String> {
+    let n_searched = index.n_readable();
+    if n_searched == 0 {
+        return Ok("no file here has a text that words are looked for in".to_owned());
+    }
     let (unknown, none) = asked.unknown_words(index)?;
     let unknown: Vec<String> = unknown.into_iter().map(|word| format!("`{word}`")).collect();
     Ok(match (unknown.is_empty(), none) {
         (true, true) => NO_WORDS.to_owned(),
-        (false, true) => format!("none of the files has {}", unknown.join(", ")),
+        (false, true) => {
+            let unknown = unknown.join(", ");
+            match index.files().len() - n_searched {
+                0 => format!("none of the files has {unknown}"),
+                others => {
+                    let more = if others == 1 { "one more file" } else { &format!("{others} more files") };
+                    format!(
+                        "none of the {n_searched} files that words are looked for in has {unknown}; `-e` looks into {more}"
+                    )
+                }
+            }
+        }
         _ => {
             // Asked once more without the budget: is there anything at all?
             let found = !index.search_issue(asked, &RankingWeights::plain(), 1)?.is_empty();
             match (found, restricted(&request.question)) {
                 (true, _) => "nothing of what was found fits into the budget".to_owned(),
                 (false, Some(files)) => format!("what has its words is not among {files}"),
-                (false, None) => "none of the lines that match the pattern is in a unit with its words".to_owned(),
+                (false, None) => {
+                    let none = "none of the lines that match the pattern is in a unit with its words";
+                    match stale.first() {
+                        None => none.to_owned(),
+                        Some(first) => {
+                            let (n, of) = (stale.len(), "of the files with such lines changed since they were indexed");
+                            format!("{none}; {n} {of} ({first}): `--fresh` reads them first")
+                        }
+                    }
+                }
             }
         }
     })

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::CodeIndex;
+
 /// Weights of a context.
 ///
 /// Those of files are the factors of the plan that this search follows; reports/LOG.md has what they are worth.
@@ -46,6 +48,12 @@ pub struct SearchContext {
 }
 
 impl FileContext {
+    /// Those files that an index does not have.
+    pub(crate) fn unknown_to<'a>(&'a self, index: &CodeIndex) -> Vec<&'a str> {
+        let all = self.current.iter().chain(&self.recent).map(String::as_str);
+        all.filter(|path| index.file_at(path).is_none()).collect()
+    }
+
     /// Factor for a file's score.
     pub(crate) fn factor(&self, path: &str, weights: &ContextWeights) -> f32 {
         let related = self.current.as_deref().is_some_and(|current| is_related(path, current));

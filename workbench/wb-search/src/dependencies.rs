@@ -1,6 +1,7 @@
 //! Sources of a project's dependencies by their names: packages of Cargo's registry, of node_modules and of site-packages.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
 };
@@ -15,8 +16,13 @@ const MOST_OF_LOCK: u64 = 16 << 20;
 /// The folder of a dependency's source; of several the one that the project uses, as far as its lock file or the order of
 /// the places says so.
 pub fn dependency(root: &Path, name: &str) -> Result<PathBuf> {
+    if name.trim_matches(['/', '.']).is_empty() {
+        return Err(Error::value("--dependency", "is no name").with_hint("--dependency serde"));
+    }
     let places = [cargo_sources(root, name), node_sources(root, name), python_sources(root, name)].concat();
-    places.iter().find(|place| place.is_dir()).cloned().ok_or_else(|| {
+    // pnpm's packages and linked environments stand elsewhere.
+    let found = places.iter().find(|place| place.is_dir()).and_then(|place| place.canonicalize().ok());
+    found.ok_or_else(|| {
         let what = format!("no source of a dependency `{name}` of {}", root.display());
         let looked: Vec<String> = places.iter().take(6).map(|place| place.display().to_string()).collect();
         let hint = match looked.is_empty() {
@@ -77,11 +83,29 @@ fn python_sources(root: &Path, name: &str) -> Vec<PathBuf> {
             for packages in packages.into_iter().filter(|packages| is_python && packages.is_dir()) {
                 let as_module = name.replace('-', "_").to_lowercase();
                 places.extend([name, as_module.as_str()].map(|name| packages.join(name)));
+                places.extend(modules_of(&packages, name));
             }
         }
     }
     places.dedup();
     places
+}
+
+/// Folders of a package whose modules have other names than it has itself, as `yaml` of PyYAML, by what was written when it
+/// was installed.
+fn modules_of(packages: &Path, name: &str) -> Vec<PathBuf> {
+    let plain = |name: &str| name.replace(['-', '.'], "_").to_lowercase();
+    let of_package = |folder: &PathBuf| {
+        let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+        let named = folder.strip_suffix(".dist-info").and_then(|rest| rest.rsplit_once('-'));
+        named.is_some_and(|(package, _)| plain(package) == plain(name))
+    };
+    let Some(info) = folders_in(packages).into_iter().find(of_package) else { return Vec::new() };
+    let Some(record) = plain_text(&info.join("RECORD"), MOST_OF_LOCK) else { return Vec::new() };
+    let folders = record.lines().filter_map(|line| Some(line.split(',').next()?.split_once('/')?.0));
+    let is_module = |folder: &&str| !folder.contains('.') && !folder.starts_with('_') && *folder != "bin";
+    let folders: BTreeSet<&str> = folders.filter(is_module).collect();
+    folders.into_iter().map(|folder| packages.join(folder)).collect()
 }
 
 #[cfg(test)]
@@ -96,7 +120,24 @@ mod tests {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         let found = |at: &Path, name: &str| dependency(at, name).unwrap();
-        assert_eq!(found(&root.join("app"), "@types/node"), root.join("app/node_modules/@types/node"));
+        let full = root.canonicalize().unwrap();
+        assert_eq!(found(&root.join("app"), "@types/node"), full.join("app/node_modules/@types/node"));
+        // A package that stands elsewhere, and one whose module has another name.
+        #[cfg(unix)]
+        {
+            let store = "app/node_modules/.pnpm/mane@1/node_modules/mane";
+            fs::create_dir_all(root.join(store)).unwrap();
+            std::os::unix::fs::symlink(root.join(store), root.join("app/node_modules/mane")).unwrap();
+            assert_eq!(found(&root.join("app"), "mane"), full.join(store));
+        }
+        let packages = root.join(".venv/lib/python3.12/site-packages");
+        for folder in ["yaml", "PyYAML-6.0.2.dist-info"] {
+            fs::create_dir_all(packages.join(folder)).unwrap();
+        }
+        let record = "PyYAML-6.0.2.dist-info/RECORD,,\n_yaml/__init__.py,,\nyaml/__init__.py,sha256=x,12\n";
+        fs::write(packages.join("PyYAML-6.0.2.dist-info/RECORD"), record).unwrap();
+        assert!(found(root, "pyyaml").ends_with("site-packages/yaml"));
+        assert_eq!(dependency(root, "").unwrap_err().hint(), Some("--dependency serde"));
         assert!(found(root, "scikit-learn").ends_with("site-packages/scikit_learn"));
         let error = dependency(root, "zebra").unwrap_err();
         assert!(error.to_string().starts_with("no source of a dependency `zebra` of "), "{error}");

@@ -21,8 +21,10 @@ pub struct IndexPlace {
     pub root: PathBuf,
     /// The file.
     pub file: PathBuf,
-    /// Further folders that the index is to have, in full; those that it has, where nothing is said.
-    pub further: Option<Vec<PathBuf>>,
+    /// Further folders that the index is to have, in full, beside those that it has.
+    pub further: Vec<PathBuf>,
+    /// True where it is to have no others.
+    pub alone: bool,
     /// A file of annotations that the index is to have, or none; the one that it has, where nothing is said.
     pub annotations: Option<Option<PathBuf>>,
     /// An `index.scip` that is read in place of the one at the folder's root.
@@ -48,7 +50,7 @@ impl IndexPlace {
                 caches()?.join("wb/indexes").join(format!("{name}-{}", key.short()))
             }
         };
-        Ok(Self { root, file, further: None, annotations: None, scip: None })
+        Ok(Self { root, file, further: Vec::new(), alone: false, annotations: None, scip: None })
     }
 
     /// The file that is open and those that were seen, as they are typed.
@@ -57,20 +59,20 @@ impl IndexPlace {
         Ok(FileContext { current, recent: recent.iter().map(|path| self.path_of(path)).collect::<Result<_>>()? })
     }
 
-    /// The path of one of the project's files in its index, as it is typed: from the project's folder, or in full.
+    /// The path of a file in the index, as it is typed: from the project's folder, or in full; that of a further folder's file
+    /// is in full. One that is not there may have been moved, or not been saved yet.
     fn path_of(&self, typed: &Path) -> Result<String> {
-        let full = self.root.join(typed).canonicalize().ok();
-        full.and_then(|full| slashed(full.strip_prefix(&self.root).ok()?)).ok_or_else(|| {
-            let what = format!("{} is no file of {}", typed.display(), self.root.display());
-            Error::failed(what).with_hint("paths are taken from the project's folder: src/main.rs")
-        })
+        let full = self.root.join(typed);
+        let full = full.canonicalize().or_else(|_| std::path::absolute(&full)).unwrap_or(full);
+        let is_no_text = || Error::failed(format!("{} is not UTF-8, as paths of an index are", full.display()));
+        slashed(full.strip_prefix(&self.root).unwrap_or(&full)).ok_or_else(is_no_text)
     }
 
-    /// A folder or a file that answers are to be below, as it is typed: its path in the project, or in full, where it is
-    /// elsewhere. Nothing for the project's own folder.
-    pub fn below(&self, typed: &str) -> Result<String> {
+    /// A folder or a file that answers are to be below, as it is typed: its path in the project, and in full, as a further
+    /// folder has it. Nothing for the project's own folder.
+    pub fn below(&self, typed: &str) -> Result<Vec<String>> {
         if typed.is_empty() {
-            return Ok(String::new());
+            return Ok(Vec::new());
         }
         let full = self.root.join(typed);
         let is_gone = |error| {
@@ -78,8 +80,12 @@ impl IndexPlace {
             Error::failed(what).with_hint("paths are taken from the project's folder: src/parser").with_cause(error)
         };
         let full = full.canonicalize().map_err(is_gone)?;
-        let path = full.strip_prefix(&self.root).unwrap_or(&full);
-        slashed(path).ok_or_else(|| Error::failed(format!("{} is not UTF-8, as paths of an index are", path.display())))
+        if full == self.root {
+            return Ok(Vec::new());
+        }
+        let forms = full.strip_prefix(&self.root).ok().into_iter().chain([full.as_path()]);
+        let is_no_text = || Error::failed(format!("{} is not UTF-8, as paths of an index are", full.display()));
+        forms.map(|path| slashed(path).ok_or_else(is_no_text)).collect()
     }
 
     /// The index as it is kept; `None` where there is none yet, or one of another version. What it has beside its units is of
@@ -159,8 +165,10 @@ impl IndexPlace {
             Err(error) if !anew => return Err(error),
             before => before.unwrap_or_default(),
         };
-        let further = self.further.as_deref().or(before.as_ref().map(CodeIndex::further)).unwrap_or_default();
-        let mut found = FolderFiles::of_several(&self.root, further)?;
+        let kept = before.as_ref().filter(|_| !self.alone).map(CodeIndex::further).unwrap_or_default();
+        let is_new = |folder: &&PathBuf| !kept.contains(folder);
+        let further: Vec<PathBuf> = kept.iter().chain(self.further.iter().filter(is_new)).cloned().collect();
+        let mut found = FolderFiles::of_several(&self.root, &further)?;
         let annotated = match &self.annotations {
             Some(named) => named.clone(),
             None => before.as_ref().and_then(CodeIndex::annotations).map(|file| file.path.clone()),

@@ -65,7 +65,7 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
     let now = project.now(if is_aimed { Wanted::Graph } else { Wanted::Words })?;
     let index = now.index();
     let mut question = SearchQuestion::new(&call.question);
-    question.below = known_path(index, &call.below)?;
+    question.below = Some(known_path(index, &call.below)?).filter(|path| !path.is_empty()).into_iter().collect();
     let of = |key: &'static str| move |error: String| Error::value(key, error);
     let kinds = call.kinds.iter().map(|kind| kind.parse::<FileKind>().map_err(of("kinds")));
     question.roles = kinds.collect::<Result<Vec<_>>>()?.into_iter().flat_map(|kind| kind.0).collect();

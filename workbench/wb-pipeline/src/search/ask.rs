@@ -97,6 +97,9 @@ impl ProjectSearch {
                 kept_or_told(update)
             }
         };
+        for path in self.request.parted.unknown_files(&index) {
+            output::note(format!("{path} is none of the files of this index"));
+        }
         if let Some(reranker) = &reranker {
             self.request.parted.read(&index, &self.weights, reranker, progress)?;
         }

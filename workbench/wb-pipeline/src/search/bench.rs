@@ -4,14 +4,14 @@ use std::path::Path;
 
 use anyhow::Result;
 use wb_core::{
-    EncoderRef, Reranker,
+    EncoderRef, Error, Reranker,
     run_dir::write_json,
     statistics::{Comparison, quantile},
 };
 use wb_encoder::{BiEncoder, DeviceConfig};
 use wb_retrieval::trec::write_runs;
 use wb_search::{
-    CodeIndex, FolderFiles, RankingWeights, VectorEncoder, build,
+    CodeIndex, FolderFiles, RankingWeights, SearchContext, VectorEncoder, build,
     sets::{IndexedSet, Measured, SearchSet, main_metrics, measure, seconds},
     vector_store,
     vectors::embed,
@@ -23,8 +23,20 @@ use crate::{output, requirements};
 /// Reads a set and indexes its repositories.
 pub(super) fn indexed(set: SearchSet, folder: &Path, progress: Told<'_>) -> Result<IndexedSet> {
     let loaded = set.load(folder)?;
-    let indexed = loaded.repositories.iter().map(|one| Ok(build(FolderFiles::of(&one.root)?, progress)?.0));
+    let indexed = loaded.repositories.iter().map(|one| {
+        let index = build(FolderFiles::of(&one.root)?, progress)?.0;
+        match index.n_readable() {
+            0 => Err(Error::failed(format!("{} has no file that can be searched", one.root.display()))
+                .with_hint("unpack the repository there")
+                .into()),
+            _ => Ok(index),
+        }
+    });
     let indexes = indexed.collect::<Result<Vec<CodeIndex>>>()?;
+    if loaded.left_out > 0 {
+        let (set, n) = (loaded.set, loaded.left_out);
+        output::note(format!("{n} questions of {set} are left out: what they ask about is not there"));
+    }
     Ok((loaded, indexes))
 }
 
@@ -50,7 +62,9 @@ pub struct SearchBench<'a> {
     /// Its folder.
     pub folder: &'a Path,
     /// An encoder whose vectors are measured beside words alone.
-    pub encoder: Option<(EncoderRef, DeviceConfig)>,
+    pub encoder: Option<EncoderRef>,
+    /// Device that models compute on.
+    pub device: DeviceConfig,
     /// A cross-encoder that reads the first so many answers to each question.
     pub rerank: Option<(&'a dyn Reranker, usize)>,
     /// The ranking's weights.
@@ -69,7 +83,32 @@ pub struct SearchBench<'a> {
     pub require: Vec<(String, f64)>,
 }
 
+/// An error where a device is named and nothing computes on it.
+pub(super) fn expect_model(has_model: bool, device: DeviceConfig) -> Result<()> {
+    if has_model || device == DeviceConfig::Auto {
+        return Ok(());
+    }
+    let what = "computes for a model, and none is named, expected `--encoder` or `--rerank`";
+    Err(Error::value("--device", what).with_hint("without --device").into())
+}
+
 impl SearchBench<'_> {
+    /// Options of `wb bench` that it takes.
+    pub const OPTIONS: [&'static str; 12] = [
+        "--dataset",
+        "--json",
+        "--require",
+        "--set",
+        "--encoder",
+        "--rerank",
+        "--trec",
+        "--device",
+        "--weights",
+        "--against",
+        "--context",
+        "--hops",
+    ];
+
     /// Measures the ranking without a model and with an encoder's vectors, beside plain BM25 over the same units; true
     /// where it reaches what is required.
     pub fn run(self, progress: Told<'_>) -> Result<bool> {
@@ -79,11 +118,17 @@ impl SearchBench<'_> {
             if *set == SearchSet::Intents {
                 let what =
                     "answers to intents are those of the structure, which come before what a cross-encoder orders";
-                return Err(wb_core::Error::value("--rerank", what).with_hint("another --set").into());
+                return Err(Error::value("--rerank", what).with_hint("another --set").into());
             }
         }
-        let opened = self.encoder.as_ref().map(|(reference, device)| open(reference, *device)).transpose()?;
+        expect_model(self.encoder.is_some() || self.rerank.is_some(), self.device)?;
+        [self.json, self.trec].into_iter().flatten().try_for_each(can_be_written)?;
+        let opened = self.encoder.as_ref().map(|reference| open(reference, self.device)).transpose()?;
         let mut indexed = indexed(*set, folder, progress)?;
+        if self.in_context && indexed.0.questions.iter().all(|question| question.context == SearchContext::default()) {
+            let what = format!("asks in the context of questions, and those of {set} have none");
+            return Err(Error::value("--context", what).with_hint("--set no-answer").into());
+        }
         let other = self.against.map(|file| indexed.0.other(file, &indexed.1)).transpose()?;
         let mut rows = vec![measure(&indexed.0, &indexed.1, &RankingWeights::plain(), "BM25")?];
         (indexed.0.in_context, indexed.0.hops) = (self.in_context, self.hops);
@@ -112,8 +157,8 @@ impl SearchBench<'_> {
         if *set == SearchSet::Own {
             output::note("these questions are made of their answers, which flatters: a stranger's are harder");
         }
-        if loaded.left_out > 0 {
-            output::note(format!("{} questions are left out: what they ask about is not there", loaded.left_out));
+        if *set == SearchSet::NoAnswer && rows.iter().all(|row| !row.metrics.contains_key("auroc")) {
+            output::note("no auroc: it takes questions with an answer and questions without one");
         }
         tell(&rows);
         let shown = if *set == SearchSet::Intents { 2 } else { 1 };
@@ -123,23 +168,39 @@ impl SearchBench<'_> {
             let beside = if self.rerank.is_some() { ", beside the cross-encoder" } else { "" };
             output::note(format!("a question takes {:.1} ms, 1 in 100 over {:.1} ms{beside}", 1e3 * half, 1e3 * most));
         }
-        if let Some(path) = self.trec {
-            write_runs(path, &loaded.runs(&indexes, weights)?, "wb-search")?;
-        }
         let Some(mut own) = rows.pop() else { return Ok(true) };
         // A cross-encoder against the ranking without it, where nothing else is asked for.
         let before = rows.last().filter(|_| self.rerank.is_some());
         if let Some(other) = other.as_ref().or(before) {
-            own.compare(&loaded, other)?;
-            tell_against(&own, other);
+            let same = own.compare(&loaded, other)?;
+            if same == 0 {
+                let what =
+                    format!("{} asks none of these questions: its texts or its gold are others", other.contestant);
+                return Err(Error::failed(what).with_hint("measure it again on this --dataset, with --json").into());
+            }
+            tell_against(&own, other, same);
         }
         own.beside = rows.into_iter().chain(other).collect();
         if let Some(path) = self.json {
             write_json(path, &own)?;
         }
+        if let Some(path) = self.trec {
+            write_runs(path, &loaded.runs(&indexes, weights)?, "wb-search")?;
+        }
         let known = own.metrics.iter().map(|(name, value)| (name.clone(), value.value)).collect();
         requirements::reached(&known, &self.require, own.set.name())
     }
+}
+
+/// An error where a file cannot be written for want of its folder: told before the work, which would be lost.
+pub(super) fn can_be_written(file: &Path) -> Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let there = folder.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
+    if file.is_dir() || there.is_some_and(|there| !there.as_os_str().is_empty() && !there.is_dir()) {
+        let what = format!("cannot write {}, expected a file in a folder", file.display());
+        return Err(Error::failed(what).with_hint("another file").into());
+    }
+    Ok(())
 }
 
 /// A table of kinds of questions with their intervals, for the metrics that say most; nothing of a set of one kind.
@@ -168,7 +229,7 @@ fn tell_by_category(measured: &Measured) {
 }
 
 /// A table of differences to another ranking, question by question.
-fn tell_against(own: &Measured, other: &Measured) {
+fn tell_against(own: &Measured, other: &Measured, same: usize) {
     let lines: Vec<Vec<String>> = own
         .against
         .iter()
@@ -189,7 +250,9 @@ fn tell_against(own: &Measured, other: &Measured) {
             ]
         })
         .collect();
-    output::line(format!("\n{} minus {}, on the questions of both:", own.contestant, other.contestant));
+    let all = own.questions.len();
+    let (ours, theirs) = (&own.contestant, &other.contestant);
+    output::line(format!("\n{ours} minus {theirs}, on the questions of both, {same} of {all}:"));
     output::table(&["metric", "own", "other", "difference", "95 %", "p", "better/equal/worse"], &lines);
 }
 

@@ -84,6 +84,10 @@ fn brought_up(
     for (reason, files) in &found.skipped {
         output::note(format!("left aside, {reason}: {files}"));
     }
+    let others = index.n_of_no_kind();
+    if others > 0 {
+        output::note(format!("found by patterns alone (`-e`), of no kind that is known: {others}"));
+    }
     if let (Some(embedded), Some(vectors)) = (embedded, index.vectors()) {
         let encoder = vectors.encoder();
         let (all, dim) = (vectors.n_vectors(), encoder.dim);

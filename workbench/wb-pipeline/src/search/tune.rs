@@ -16,7 +16,7 @@ use wb_search::{
 
 use super::{
     Told,
-    bench::{add_vectors, indexed},
+    bench::{add_vectors, can_be_written, expect_model, indexed},
     open,
 };
 use crate::{encoder::open_cross_encoder, output, session};
@@ -55,6 +55,8 @@ pub fn tune(
             Error::value("wb search tune", "no set of questions, expected SET=DIR, as in semble=path/to/semble");
         return Err(error.with_hint("to search for the word: wb search -- tune").into());
     }
+    expect_model(encoder.is_some() || reranker.is_some(), device)?;
+    out.map_or(Ok(()), can_be_written)?;
     let opened = encoder.map(|reference| open(&reference, device)).transpose()?;
     let reranker = reranker.map(|reference| open_cross_encoder(&reference, session::runs(), device)).transpose()?;
     let mut read = Vec::new();
@@ -137,9 +139,28 @@ fn text(sets: &[NamedSet], weights: &RankingWeights) -> Result<String> {
 }
 
 /// Weights that `wb search tune` wrote to a file, else the ranking's own.
+///
+/// # Errors
+///
+/// If it is no file of weights, or one is below 0 or no number.
 pub fn weights(file: Option<&Path>) -> Result<RankingWeights> {
-    Ok(match file {
-        Some(file) => config::load(&remote::local(file)?, &[])?,
-        None => RankingWeights::shipped()?,
-    })
+    let Some(file) = file else { return Ok(RankingWeights::shipped()?) };
+    let weights: RankingWeights = config::load(&remote::local(file)?, &[])?;
+    if let Some(key) = wrong_weight(&serde_json::to_value(&weights)?, "") {
+        let what = format!("{}: `{key}` is below 0 or no number, expected 0 or more", file.display());
+        return Err(Error::value("--weights", what).with_hint("`wb search tune` writes such a file").into());
+    }
+    Ok(weights)
+}
+
+/// The key of a number that no weight can be, as JSON has it.
+fn wrong_weight(value: &serde_json::Value, key: &str) -> Option<String> {
+    match value {
+        serde_json::Value::Object(of) => of.iter().find_map(|(name, value)| match value {
+            // `issue` and `excerpt` may be left out; JSON has no numbers that are none.
+            serde_json::Value::Null if !matches!(name.as_str(), "issue" | "excerpt") => Some(format!("{key}{name}")),
+            value => wrong_weight(value, &format!("{key}{name}.")),
+        }),
+        value => value.as_f64().filter(|number| *number < 0.0).map(|_| key.trim_end_matches('.').to_owned()),
+    }
 }

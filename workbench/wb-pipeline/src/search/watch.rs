@@ -28,8 +28,7 @@ impl<'a> IndexWatch<'a> {
         }
         let index = place.read()?.ok_or_else(|| wb_core::Error::unknown("index", place.file.display().to_string()))?;
         // A change between the two is told of by the second.
-        let folders = [index.root()].into_iter().chain(index.further().iter().map(PathBuf::as_path));
-        let folders = FolderWatch::of(folders)?;
+        let folders = watched(&index)?;
         let mut watch = Self { place, index, encoder: None, folders };
         watch.bring_up(progress)?;
         output::note(format!("watching {}; Ctrl-C ends it", place.root.display()));
@@ -67,10 +66,21 @@ impl<'a> IndexWatch<'a> {
             let embedded = update.embed(&vector_store(made_by.clone())?, encoder, progress)?;
             told += &format!(", {embedded} texts embedded");
         }
-        self.index = update.keep()?;
+        let index = update.keep()?;
+        // `wb index . ../lib` elsewhere adds folders.
+        if index.further() != self.index.further() {
+            self.folders = watched(&index)?;
+        }
+        self.index = index;
         output::line(format!("{told} in {:.2} s", started.elapsed().as_secs_f64()));
         Ok(())
     }
+}
+
+/// Watches the folders of an index that are there.
+fn watched(index: &CodeIndex) -> wb_core::Result<FolderWatch> {
+    let further = index.further().iter().map(PathBuf::as_path).filter(|folder| folder.exists());
+    FolderWatch::of([index.root()].into_iter().chain(further))
 }
 
 /// Tells of an indexer's file that cannot be read: it may be written just now, and is read again with the next change.

@@ -75,6 +75,9 @@ struct MeasuredStructure<'a> {
 }
 
 impl StructureBench<'_> {
+    /// Options of `wb bench` that it takes.
+    pub const OPTIONS: [&'static str; 4] = ["--dataset", "--json", "--require", "--set"];
+
     /// Asks the set's questions and tells what came out; true where it reaches what is required.
     pub fn run(self) -> Result<bool> {
         let Self { set, folder, json, require } = self;

@@ -90,11 +90,15 @@ impl FolderFiles {
         };
         found.walk(root, root)?;
         for folder in further {
-            found.walk(folder, Path::new(""))?;
+            // A dependency that was removed, as by `rm -r node_modules`: the project itself can be searched still.
+            match folder.try_exists() {
+                Ok(false) => found.skip("further folder that is gone"),
+                _ => found.walk(folder, Path::new(""))?,
+            }
         }
         found.files.sort_by(|one, other| one.path.cmp(&other.path));
         found.files.dedup_by(|later, first| later.path == first.path);
-        if further.iter().any(|folder| folder.starts_with(root)) {
+        if further.iter().any(|folder| folder.starts_with(root) || root.starts_with(folder)) {
             let of_root: HashSet<PathBuf> = found
                 .files
                 .iter()

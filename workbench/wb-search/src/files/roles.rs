@@ -83,7 +83,7 @@ impl FileRole {
 }
 
 /// Languages of code beyond those that [`CodeLanguage`] has, with the endings of their files.
-const CUT_BY_LINES: [(&str, &[&str]); 12] = [
+const CUT_BY_LINES: [(&str, &[&str]); 14] = [
     ("erlang", &["erl", "hrl"]),
     ("dart", &["dart"]),
     ("julia", &["jl"]),
@@ -94,14 +94,64 @@ const CUT_BY_LINES: [(&str, &[&str]); 12] = [
     ("groovy", &["groovy", "gradle"]),
     ("nim", &["nim"]),
     ("vue", &["vue", "svelte"]),
+    ("html", &["html", "htm", "xhtml", "jinja", "j2", "erb", "hbs"]),
+    ("css", &["css", "scss", "sass", "less"]),
     ("shell", &["bats", "zsh"]),
     // The grammar of shells cannot read it.
     ("fish", &["fish"]),
 ];
 
-const DOCS: [&str; 6] = ["md", "mdx", "rst", "txt", "adoc", "org"];
-const CONFIG: [&str; 12] =
-    ["toml", "yaml", "yml", "json", "ini", "cfg", "conf", "xml", "properties", "proto", "graphql", "tf"];
+const DOCS: [&str; 7] = ["md", "markdown", "mdx", "rst", "txt", "adoc", "org"];
+const CONFIG: [&str; 14] = [
+    "toml",
+    "yaml",
+    "yml",
+    "json",
+    "jsonc",
+    "json5",
+    "ini",
+    "cfg",
+    "conf",
+    "xml",
+    "properties",
+    "proto",
+    "graphql",
+    "tf",
+];
+/// Whole names of files that have no ending, or one that says another thing.
+const NAMED: [(FileRole, &[&str]); 2] = [
+    (FileRole::Docs, &["readme", "changelog", "contributing"]),
+    (
+        FileRole::Config,
+        &[
+            "makefile",
+            "dockerfile",
+            "rakefile",
+            "gemfile",
+            "justfile",
+            "pipfile",
+            "procfile",
+            "vagrantfile",
+            "jenkinsfile",
+            "go.mod",
+            "cmakelists.txt",
+            "requirements.txt",
+        ],
+    ),
+];
+/// Languages of scripts, by what the program of their first line begins with.
+const INTERPRETERS: [(&str, &str); 10] = [
+    ("python", "python"),
+    ("bash", "shell"),
+    ("sh", "shell"),
+    ("dash", "shell"),
+    ("zsh", "shell"),
+    ("node", "javascript"),
+    ("ruby", "ruby"),
+    ("php", "php"),
+    ("lua", "lua"),
+    ("Rscript", "r"),
+];
 
 /// The language without a grammar that files with an ending are in.
 fn cut_by_lines(ending: &str) -> Option<&'static str> {
@@ -134,11 +184,14 @@ pub fn language_named(text: &str) -> std::result::Result<String, String> {
 pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRole)> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let lower = name.to_ascii_lowercase();
+    let first = lower.split_once('.').map_or(lower.as_str(), |(first, _)| first);
+    let is_named = |names: &&[&str]| names.contains(&lower.as_str()) || first == "dockerfile";
+    if let Some((role, _)) = NAMED.iter().rev().find(|(_, names)| is_named(names)) {
+        return Some(("text", *role));
+    }
     let Some((stem, ending)) = lower.rsplit_once('.') else {
-        return match lower.as_str() {
-            "makefile" | "dockerfile" | "rakefile" | "gemfile" | "justfile" => Some(("text", FileRole::Config)),
-            _ => None,
-        };
+        let language = language_of_script(text)?;
+        return Some((language, role_of_code(&path.to_ascii_lowercase(), &lower, &lower, text)));
     };
     if is_notebook(name) {
         // What shows how a library is used, but for tests and what came from elsewhere.
@@ -156,6 +209,18 @@ pub fn language_and_role(path: &str, text: &str) -> Option<(&'static str, FileRo
         return prose.or_else(|| CONFIG.contains(&ending).then_some(("text", FileRole::Config)));
     };
     Some((language, role_of_code(&path.to_ascii_lowercase(), stem, &lower, text)))
+}
+
+/// The language of a script, by its first line: `#!/usr/bin/env python3`.
+fn language_of_script(text: &str) -> Option<&'static str> {
+    let line = text.lines().next()?.strip_prefix("#!")?;
+    let mut words = line.split_whitespace().filter(|word| !word.starts_with('-'));
+    let program = |word: &'_ str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let program = match program(words.next()?) {
+        env if env == "env" => program(words.next()?),
+        program => program,
+    };
+    INTERPRETERS.iter().find(|(begin, _)| program.starts_with(begin)).map(|(_, language)| *language)
 }
 
 fn role_of_code(path: &str, stem: &str, name: &str, text: &str) -> FileRole {
@@ -220,6 +285,14 @@ mod tests {
             ("Makefile", "", Some(("text", FileRole::Config))),
             ("a.png", "", None),
             ("LICENSE", "", None),
+            ("README", "", Some(("text", FileRole::Docs))),
+            ("docker/Dockerfile.dev", "", Some(("text", FileRole::Config))),
+            ("go.mod", "", Some(("text", FileRole::Config))),
+            ("templates/a.html", "", Some(("html", FileRole::Source))),
+            ("bin/tool", "#!/usr/bin/env -S python3 -u\n", Some(("python", FileRole::Source))),
+            ("tests/run", "#!/bin/sh\n", Some(("shell", FileRole::Test))),
+            ("bin/tool", "#!/opt/zebra\n", None),
+            ("bin/tool", "", None),
         ] {
             assert_eq!(language_and_role(path, text), expected, "{path}");
         }

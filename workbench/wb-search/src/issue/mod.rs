@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 use wb_core::Encoder;
 
+use parts::plain_text;
 pub use parts::{IssueParts, NamedPlace};
 
 use crate::{
@@ -71,6 +72,7 @@ impl PartedQuestion {
         let Some(weights) = &weights.issue else {
             return Self::whole(like.asking(text));
         };
+        let text = &plain_text(text);
         let parts = IssueParts::of(text);
         let of_parts = [
             (parts.title, weights.title),
@@ -111,6 +113,11 @@ impl PartedQuestion {
         }
     }
 
+    /// Files of its context that an index does not have.
+    pub fn unknown_files(&self, index: &CodeIndex) -> Vec<&str> {
+        self.title().map(|own| own.context.unknown_to(index)).unwrap_or_default()
+    }
+
     /// Asks so many questions one after the other, each of the names that the answers before it use; 1 for none but its own.
     pub fn set_hops(&mut self, hops: u8) {
         self.hops = hops;
@@ -138,15 +145,14 @@ impl PartedQuestion {
 
     /// The words of all parts that no unit of an index has, each once; and whether that is all of them.
     pub(crate) fn unknown_words(&self, index: &CodeIndex) -> Result<(Vec<String>, bool)> {
-        let (mut unknown, mut all) = (Vec::new(), 0);
+        let (mut unknown, mut all) = (Vec::new(), HashSet::new());
         for (word, _) in self.questions.iter().flat_map(|(question, _)| question.words()) {
-            let known = index.postings(word)?.is_some_and(|postings| !postings.units.is_empty());
-            all += 1;
-            if !known && !unknown.contains(word) {
+            let is_new = all.insert(word);
+            if is_new && index.postings(word)?.is_none_or(|postings| postings.units.is_empty()) {
                 unknown.push(word.clone());
             }
         }
-        let none = unknown.len() == all;
+        let none = unknown.len() == all.len();
         Ok((unknown, none))
     }
 
@@ -170,6 +176,11 @@ impl PartedQuestion {
     /// True where something is asked in words.
     pub fn has_words(&self) -> bool {
         self.text.is_some() || self.questions.iter().any(|(question, _)| !question.text().is_empty())
+    }
+
+    /// True where nothing but the context says anything in words.
+    pub(crate) fn is_context_alone(&self) -> bool {
+        self.text.is_none() && self.title().is_none_or(|own| own.text().is_empty())
     }
 
     /// True where an encoder is asked.
@@ -265,19 +276,23 @@ impl CodeIndex {
         weights: &SignalWeights,
         fused: &mut HashMap<usize, (f32, Signals)>,
     ) {
-        let files: Vec<usize> = (0..self.files().len()).filter(|at| place.means(&self.files()[*at].path)).collect();
-        let is_wanted = |at: &usize| {
+        let question = issue.title();
+        let is_meant = |at: &usize| {
             let file = &self.files()[*at];
-            issue.questions.first().is_none_or(|(one, _)| one.allows(&file.path, file.role, &file.language))
+            place.means(&file.path) && question.is_none_or(|one| one.allows(&file.path, file.role, &file.language))
+        };
+        let files: Vec<usize> = (0..self.files().len()).filter(is_meant).collect();
+        let may_answer = |unit: &u32| {
+            question.and_then(|one| one.units.as_ref()).is_none_or(|units| units.contains(&(*unit as usize)))
         };
         if files.len() > MOST_FILES {
             return;
         }
         let share = 1.0 / files.len() as f32;
-        for at in files.into_iter().filter(is_wanted) {
+        for at in files {
             let file = &self.files()[at];
             let role = weights.role(file.role);
-            for unit in file.units[0]..file.units[1] {
+            for unit in (file.units[0]..file.units[1]).filter(may_answer) {
                 let [from, to] = self.units()[unit as usize].lines;
                 let has_line = place.line.is_some_and(|line| (from..=to).contains(&line));
                 let [of_file, of_line] = issue.of_places;

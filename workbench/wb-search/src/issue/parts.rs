@@ -1,6 +1,6 @@
 //! Parts of an issue's text.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 use wb_code::prose::{FencePlace, FenceReader};
@@ -50,6 +50,8 @@ macro_rules! pattern {
     };
 }
 
+// Colors and other commands to a terminal, and links in it.
+pattern!(ESCAPE, r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>78]");
 pattern!(COMMENT, r"(?s)<!--.*?-->");
 pattern!(LINK, r"https?://\S+");
 // A frame of Python's.
@@ -60,9 +62,15 @@ pattern!(SPAN, r"`([^`\n]+)`");
 pattern!(QUOTE, r#""([^"\n]{8,200})"|'([^'\n]{8,200})'"#);
 pattern!(NAME, r"[A-Za-z_$][A-Za-z0-9_$]*(?:(?:::|\.|->|#)[A-Za-z_$][A-Za-z0-9_$]*)*(?:\(\))?");
 
+/// A text without what tells a terminal how to show it.
+pub(crate) fn plain_text(text: &str) -> Cow<'_, str> {
+    ESCAPE.as_ref().map_or_else(|| text.into(), |escape| escape.replace_all(text, ""))
+}
+
 impl IssueParts {
     /// Takes a text apart.
     pub fn of(text: &str) -> Self {
+        let text: &str = &plain_text(text);
         let text = COMMENT.as_ref().map_or_else(|| text.into(), |comment| comment.replace_all(text, " "));
         let mut parts = Self::default();
         let mut fences = FenceReader::default();

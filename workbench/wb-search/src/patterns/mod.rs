@@ -72,9 +72,16 @@ pub struct MatchedLine {
     pub line: u64,
     /// The line, without control characters; of a very long one its first 64 KiB and `…`.
     pub text: String,
-    /// The unit that has it, by its position in the index; none where the file is not as it was indexed, or has no units.
+    /// The unit that has it, by its position in the index; none where the text is not as it was indexed, or has no units.
     #[serde(skip)]
     pub unit: Option<usize>,
+}
+
+impl MatchedLine {
+    /// Bytes of it as it is printed, with its place.
+    pub(crate) fn printed(&self) -> usize {
+        self.path.len() + self.line.to_string().len() + self.text.len() + ":::\n".len() - 1
+    }
 }
 
 /// Lines that match, and what was not looked into.
@@ -97,13 +104,17 @@ impl CodeIndex {
     ) -> Result<MatchedLines> {
         let by_trigrams = pattern.needed.files(&|trigram| self.files_with(trigram))?;
         let mut indexed = self.files().iter().zip(0_u32..).peekable();
-        let mut wanted: Vec<(&str, Option<usize>)> = Vec::new();
+        let mut wanted: Vec<(&str, Option<(usize, bool)>)> = Vec::new();
         for file in &found.files {
             while indexed.next_if(|(known, _)| known.path < file.path).is_some() {}
-            let known = indexed.next_if(|(known, _)| known.path == file.path);
-            let known = known.filter(|(known, _)| (known.size, known.modified) == (file.size, file.modified));
-            let (language, role) = language_and_role(found.named(&file.path), "").unwrap_or(("", FileRole::Other));
-            let role = known.map_or(role, |(known, _)| known.role);
+            let indexed = indexed.next_if(|(known, _)| known.path == file.path);
+            let known = indexed.filter(|(known, _)| (known.size, known.modified) == (file.size, file.modified));
+            let (mut language, mut role) =
+                language_and_role(found.named(&file.path), "").unwrap_or(("", FileRole::Other));
+            // What a file begins with may say more than its path does.
+            if let Some((known, _)) = indexed.filter(|(known, _)| !known.language.is_empty()) {
+                (language, role) = (&known.language, known.role);
+            }
             if !question.allows(&file.path, role, language) {
                 continue;
             }
@@ -113,11 +124,11 @@ impl CodeIndex {
                 is_told(known.hash) && by_trigrams.as_ref().is_some_and(|files| files.binary_search(&at).is_err())
             });
             if !passed_over {
-                wanted.push((&file.path, known.map(|(_, at)| at as usize)));
+                wanted.push((&file.path, indexed.map(|(_, at)| (at as usize, known.is_some()))));
             }
         }
-        let lines_of = |searcher: &mut Searcher, (path, at): &(&str, Option<usize>)| {
-            self.lines_of(pattern, searcher, path, *at).map_err(|_| (*path).to_owned())
+        let lines_of = |searcher: &mut Searcher, (path, indexed): &(&str, Option<(usize, bool)>)| {
+            self.lines_of(pattern, searcher, path, *indexed).map_err(|_| (*path).to_owned())
         };
         let lines: Vec<std::result::Result<Vec<MatchedLine>, String>> =
             wanted.par_iter().map_init(searcher, lines_of).collect();
@@ -131,24 +142,27 @@ impl CodeIndex {
         Ok(all)
     }
 
-    /// Lines of one file that match.
+    /// Lines of one file that match; with its position in the index, and whether its size and its time are as they were.
     fn lines_of(
         &self,
         pattern: &LinePattern,
         searcher: &mut Searcher,
         path: &str,
-        indexed: Option<usize>,
+        indexed: Option<(usize, bool)>,
     ) -> std::io::Result<Vec<MatchedLine>> {
         let mut lines = Lines(Vec::new());
         searcher.search_file(&pattern.matcher, &open_below(self.root(), path)?, &mut lines)?;
         // A file that was read has no key in it; one that was not may have.
-        let is_read = indexed.is_some_and(|at| self.files()[at].hash != [0; 2]);
+        let is_read = indexed.is_some_and(|(at, as_it_was)| as_it_was && self.files()[at].hash != [0; 2]);
         let file = self.root().join(path);
         let has_key = || fs::read(&file).is_ok_and(|bytes| has_private_key(&String::from_utf8_lossy(&bytes)));
         if lines.0.is_empty() || !is_read && has_key() {
             return Ok(Vec::new());
         }
-        let units = indexed.map_or(0..0, |at| self.files()[at].units[0] as usize..self.files()[at].units[1] as usize);
+        // A checkout and back changes the time of a file, and not its text.
+        let has_units = |(at, as_it_was): &(usize, bool)| *as_it_was || self.current_text(*at).is_some();
+        let [from, to] = indexed.filter(has_units).map_or([0; 2], |(at, _)| self.files()[at].units);
+        let units = from as usize..to as usize;
         let unit_with = |line: u64| {
             units.clone().find(|unit| {
                 let [from, to] = self.units()[*unit].lines;

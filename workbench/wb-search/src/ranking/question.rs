@@ -31,7 +31,7 @@ pub struct SearchQuestion {
     /// is asked.
     pub vector: Vec<f32>,
     /// Answers are in files below this path, with `/`; in all, where it is empty.
-    pub below: String,
+    pub below: Vec<String>,
     /// Roles of files that may answer; all, where none is named.
     pub roles: Vec<FileRole>,
     /// Languages of files that may answer; all, where none is named.
@@ -64,7 +64,7 @@ impl SearchQuestion {
             intent,
             words,
             vector: Vec::new(),
-            below: String::new(),
+            below: Vec::new(),
             roles: Vec::new(),
             languages: Vec::new(),
             units: None,
@@ -120,8 +120,10 @@ impl SearchQuestion {
 
     /// True where a file may answer.
     pub(crate) fn allows(&self, path: &str, role: FileRole, language: &str) -> bool {
-        let below = self.below.trim_end_matches('/');
-        (below.is_empty() || path.strip_prefix(below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        let is_below = |folder: &String| {
+            path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        (self.below.is_empty() || self.below.iter().any(is_below))
             && (self.roles.is_empty() || self.roles.contains(&role))
             && (self.languages.is_empty() || self.languages.iter().any(|wanted| wanted == language))
     }
@@ -167,7 +169,7 @@ mod tests {
         let mut question = SearchQuestion::new("the cache of the cached files");
         assert_eq!(question.words(), [("cach".to_owned(), 2.0), ("fil".to_owned(), 1.0)]);
         assert_eq!(SearchQuestion::new("what is this").words().len(), 3);
-        question.below = "src/".into();
+        question.below = vec!["src".into()];
         question.languages = vec!["rust".into()];
         assert!(question.allows("src/a.rs", FileRole::Source, "rust"));
         assert!(!question.allows("srcs/a.rs", FileRole::Source, "rust"));

@@ -8,7 +8,7 @@ use std::{
 use serde::de::DeserializeOwned;
 
 use super::{LoadedSet, Repository, read_json_lines};
-use crate::{Error, Result};
+use crate::{Error, Result, head_commit};
 
 /// Repository of a question, as the question names it.
 pub(super) struct AtCommit<'a> {
@@ -35,7 +35,16 @@ impl AtCommit<'_> {
             }
             names.push(form);
         }
-        names.into_iter().map(|name| corpora.join(name)).find(|folder| folder.is_dir())
+        let folders = names.into_iter().filter(|name| !name.is_empty()).map(|name| corpora.join(name));
+        folders.filter(|folder| folder.is_dir()).find(|folder| self.is_at_commit(folder))
+    }
+}
+
+impl AtCommit<'_> {
+    /// False for a checkout that says itself that it is of another commit.
+    fn is_at_commit(&self, folder: &Path) -> bool {
+        let head = folder.join(".git").exists().then(|| head_commit(folder)).flatten();
+        head.is_none_or(|head| self.commit.is_empty() || head.starts_with(self.commit))
     }
 }
 
@@ -49,16 +58,6 @@ impl LoadedSet {
             self.repositories.push(Repository { name, language, root });
             self.repositories.len() - 1
         }))
-    }
-
-    /// The set, where it has a repository.
-    pub(super) fn with_repositories(self, corpora: &Path) -> Result<Self> {
-        if self.repositories.is_empty() {
-            let what = format!("{} has none of the repositories that are asked about", corpora.display());
-            let hint = "unpack each repository at its question's commit: corpora/ID, or corpora/OWNER__NAME@COMMIT";
-            return Err(Error::failed(what).with_hint(hint));
-        }
-        Ok(self)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::Result;
 #[derive(Deserialize)]
 struct Issue {
     id: String,
+    #[serde(default)]
     original: String,
     repo: String,
     language: String,
@@ -33,12 +34,12 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         // Spans of files that are not there at this commit are of the fix.
         let root = &set.repositories[repository].root;
         let targets: Vec<Target> =
-            gold.into_iter().filter(|span| root.join(&span.file).is_file()).map(Target::from).collect();
+            gold.into_iter().map(Target::from).filter(|span| root.join(&span.path).is_file()).collect();
         if targets.is_empty() {
             set.left_out += 1;
             continue;
         }
         set.questions.push(SetQuestion::new(id, query, repository, language, targets));
     }
-    set.with_repositories(&corpora)
+    Ok(set)
 }

@@ -23,8 +23,10 @@ struct File {
 #[derive(Deserialize)]
 struct Asked {
     query: String,
+    #[serde(default)]
     category: String,
-    gold_chunk: Gold,
+    #[serde(default)]
+    gold_chunk: Option<Gold>,
 }
 
 #[derive(Deserialize)]
@@ -48,16 +50,19 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         return Err(Error::failed(what).with_hint("`--dataset` is the folder of the set itself"));
     }
     let repositories = vec![repository("cqs", "rust", folder.join("corpus"))?];
-    let mut questions = Vec::new();
+    let (mut questions, mut left_out) = (Vec::new(), 0);
     for path in files {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let file: File = read_json(&path)?;
-        questions.extend(file.queries.into_iter().enumerate().map(|(at, asked)| {
-            let Gold { origin, name: symbol, line_start, line_end } = asked.gold_chunk;
-            let targets = vec![Target { path: origin, lines: Some([line_start, line_end]) }];
+        for (at, asked) in file.queries.into_iter().enumerate() {
+            let Some(Gold { origin, name: symbol, line_start, line_end }) = asked.gold_chunk else {
+                left_out += 1;
+                continue;
+            };
+            let targets = vec![Target::of(&origin, Some([line_start, line_end]))];
             let question = SetQuestion::new(format!("{name}:{at}"), asked.query, 0, asked.category, targets);
-            SetQuestion { symbol, ..question }
-        }));
+            questions.push(SetQuestion { symbol, ..question });
+        }
     }
-    Ok(LoadedSet { repositories, questions, ..LoadedSet::empty(SearchSet::Cqs) })
+    Ok(LoadedSet { repositories, questions, left_out, ..LoadedSet::empty(SearchSet::Cqs) })
 }

@@ -29,10 +29,15 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         return Err(Error::failed(what).with_hint("scripts/intents.py makes it"));
     }
     for IntentQuestion { id, repository: name, text, intent, targets } in read_json_lines::<IntentQuestion>(&file)? {
+        let root = folder.join("corpora").join(&name);
+        if !root.is_dir() {
+            set.left_out += 1;
+            continue;
+        }
         let at = match set.repositories.iter().position(|known| known.name == name) {
             Some(at) => at,
             None => {
-                set.repositories.push(repository(&name, "", folder.join("corpora").join(&name))?);
+                set.repositories.push(repository(&name, "", root)?);
                 set.repositories.len() - 1
             }
         };

@@ -20,8 +20,8 @@ use super::{
     values::{Named, RankedLines, values},
 };
 use crate::{
-    CodeIndex, Error, FoundUnit, IssueWeights, RankingWeights, Result,
-    answer::GAP,
+    CodeIndex, Error, FoundUnit, IssueWeights, PartedQuestion, RankingWeights, Result,
+    answer::{GAP, is_zero},
     excerpts::Excerpts,
     file_lines::{FileLines, run},
     index::UnitNames,
@@ -53,6 +53,9 @@ pub struct MetricValue {
 pub struct QuestionValues {
     /// Name of the question.
     pub id: String,
+    /// Key of its text, its repository and its gold, by which a question is the same in another result.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub asked: String,
     /// Kind of question.
     pub category: String,
     /// Repository.
@@ -76,6 +79,9 @@ pub struct Measured {
     /// Metrics of each kind of question, where the set has several: means over its questions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_category: BTreeMap<String, BTreeMap<String, MetricValue>>,
+    /// Number of questions that were not asked: their repository or their gold is not there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: usize,
     /// Each question, in the order of the set.
     pub questions: Vec<QuestionValues>,
     /// Other rankings on the same questions.
@@ -100,7 +106,8 @@ impl Measured {
         }
         let (contestant, beside, against) = (contestant.to_owned(), Vec::new(), BTreeMap::new());
         let by_category = by_category(&questions);
-        Self { set: set.set, contestant, metrics, by_category, questions, beside, against }
+        let (set, left_out) = (set.set, set.left_out);
+        Self { set, contestant, metrics, by_category, left_out, questions, beside, against }
     }
 }
 
@@ -115,7 +122,11 @@ fn over(
     let of_name = |name: &String| {
         let values = values(questions, name);
         let interval = bootstrap_interval(&values, 0.95, RESAMPLES, Seed(7));
-        (name.clone(), MetricValue { value: mean(&values), low: interval.low, high: interval.high })
+        // A mean of means is among the values.
+        let of_questions = || of_metric(questions, name).map(|(_, value)| value);
+        let (least, most) = (of_questions().fold(f64::MAX, f64::min), of_questions().fold(f64::MIN, f64::max));
+        let [low, high] = [interval.low, interval.high].map(|end| end.clamp(least, most));
+        (name.clone(), MetricValue { value: mean(&values), low, high })
     };
     names.into_iter().map(of_name).collect()
 }
@@ -165,16 +176,15 @@ pub(super) fn answered(
     let ask = |(at, question): (usize, &SetQuestion)| {
         let index = &indexes[question.repository];
         let asked = set.asked(question, weights)?;
-        let found = index.search_issue(&asked, weights, DEPTH)?;
+        let found = set.answers(index, question, &asked, weights)?;
         let best_score = found.first().map_or(0.0, |found| f64::from(found.score));
-        let found = index.with_first(found, &question.first, DEPTH);
         let excerpts = Excerpts::new(index, &asked, weights.excerpt)?;
         let sizes = &sizes[question.repository];
         let found: Vec<RankedLines> = found.into_iter().map(|found| sizes.ranked(at, found, &excerpts)).collect();
         let mut of_question = QuestionValues::of(set, at, found, sizes)?;
         if set.set == SearchSet::NoAnswer {
             of_question.values.insert(CONFIDENCE.to_owned(), f64::from(index.confidence(&asked)?));
-            of_question.values.insert(BEST_SCORE.to_owned(), best_score);
+            of_question.set_best_score(best_score);
         }
         Ok(of_question)
     };
@@ -182,6 +192,11 @@ pub(super) fn answered(
 }
 
 impl QuestionValues {
+    /// The score of its best answer, which may say whether there is one.
+    pub(super) fn set_best_score(&mut self, score: f64) {
+        self.values.insert(BEST_SCORE.to_owned(), score);
+    }
+
     /// Values of the answers to a question, by its position in the set.
     pub(super) fn of(set: &LoadedSet, at: usize, mut found: Vec<RankedLines>, sizes: &ShownSizes<'_>) -> Result<Self> {
         let question = &set.questions[at];
@@ -193,6 +208,7 @@ impl QuestionValues {
         Ok(Self {
             at,
             id: question.id.clone(),
+            asked: question.key(set.set, &set.repositories[question.repository]),
             category: question.category.clone(),
             repository: set.repositories[question.repository].name.clone(),
             values: values(set.set, question, &found, &sizes.of(&found)?),
@@ -208,10 +224,29 @@ pub(super) fn value(set: &LoadedSet, questions: &[QuestionValues], name: &str) -
 /// Values of the questions that have a metric, so that their mean is the set's.
 fn scaled(set: &LoadedSet, questions: &[QuestionValues], name: &str) -> Vec<f64> {
     let (at, values): (Vec<usize>, Vec<f64>) = of_metric(questions, name).unzip();
-    values.into_iter().zip(set.shares(&at, name)).map(|(value, share)| value * share).collect()
+    around_mean(values, &set.shares(&at, name))
+}
+
+/// Values whose mean is that of the others where each counts by its share, and which are as far from it as these are, times
+/// the share: how many questions of a large share a resample has says nothing by itself.
+pub(super) fn around_mean(values: Vec<f64>, shares: &[f64]) -> Vec<f64> {
+    let weighted: Vec<f64> = values.iter().zip(shares).map(|(value, share)| value * share).collect();
+    let all = mean(&weighted);
+    values.into_iter().zip(shares).map(|(value, share)| all + share * (value - all)).collect()
 }
 
 impl LoadedSet {
+    /// The answers to a question that are looked at.
+    pub(super) fn answers(
+        &self,
+        index: &CodeIndex,
+        question: &SetQuestion,
+        asked: &PartedQuestion,
+        weights: &RankingWeights,
+    ) -> Result<Vec<FoundUnit>> {
+        Ok(index.with_first(index.search_issue(asked, weights, DEPTH)?, &question.first, DEPTH))
+    }
+
     /// Factors by which questions, by their positions, count in the mean of a metric. semble's headline is the mean over
     /// languages of the mean over repositories of the mean over questions; its metrics that count tokens are means over
     /// questions.

@@ -28,7 +28,7 @@ pub use own::{OWN_QUESTIONS, own_questions};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tempfile::TempDir;
 pub use tune::{IndexedSet, main_metrics, tune, tune_reading, worth, worth_of_reading};
-use wb_core::{Encoder, Progress, Reranker, json_lines};
+use wb_core::{Encoder, Progress, Reranker, fingerprint::Fingerprint, json_lines};
 
 use crate::{
     CodeIndex, Error, IssueWeights, PartedQuestion, RankingWeights, Result, SearchContext, SearchQuestion, UnitVectors,
@@ -80,8 +80,12 @@ impl SearchSet {
     }
 
     /// Reads questions and the places of their repositories.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or nothing of it can be asked.
     pub fn load(self, folder: &Path) -> Result<LoadedSet> {
-        match self {
+        let mut set = match self {
             Self::Semble => semble::load(folder),
             Self::SweQa => swe_qa::load(folder),
             Self::Cqs => cqs::load(folder),
@@ -89,7 +93,21 @@ impl SearchSet {
             Self::NoAnswer => no_answer::load(folder),
             Self::Intents => intents::load(folder),
             Self::Own => own_questions(folder, OWN_QUESTIONS, &|_| true),
+        }?;
+        if set.questions.is_empty() {
+            let (place, n) = (folder.display(), set.left_out);
+            let (what, hint) = match n {
+                0 => (format!("{place} has no questions of {self}"), "`--dataset` is the folder of the set itself"),
+                _ => (
+                    format!("none of the {n} questions of {place} can be asked: what they ask about is not there"),
+                    "unpack the set's repositories beside its questions: corpora/NAME, of sets with commits corpora/ID or \
+                     corpora/OWNER__NAME@COMMIT",
+                ),
+            };
+            return Err(Error::failed(what).with_hint(hint));
         }
+        set.name_each_once();
+        Ok(set)
     }
 }
 
@@ -131,6 +149,18 @@ impl LoadedSet {
     fn empty(set: SearchSet) -> Self {
         let (repositories, questions) = (Vec::new(), Vec::new());
         Self { set, repositories, questions, left_out: 0, copy: None, in_context: false, hops: 1 }
+    }
+
+    /// Gives a question whose name another one has a name of its own.
+    fn name_each_once(&mut self) {
+        let mut met: HashMap<String, usize> = HashMap::new();
+        for question in &mut self.questions {
+            let times = met.entry(question.id.clone()).or_default();
+            *times += 1;
+            if *times > 1 {
+                question.id += &format!("#{times}");
+            }
+        }
     }
 
     /// Gives every question the vectors of its parts, as it is asked by any weights that take issues apart as these do.
@@ -225,11 +255,31 @@ pub struct SetQuestion {
 }
 
 impl SetQuestion {
+    /// Key of all that makes it this question of a set. Lines are none of that where the set is made of a repository, which
+    /// changes.
+    fn key(&self, set: SearchSet, repository: &Repository) -> String {
+        let mut key = Fingerprint::builder();
+        key.text(&repository.name).text(&self.category).text(&self.text);
+        for Target { path, lines } in &self.targets {
+            let lines = lines.filter(|_| set != SearchSet::Own);
+            key.text(path).text(&format!("{lines:?}"));
+        }
+        key.finish().short().to_owned()
+    }
+
     /// A question to a repository, by its position; all targets are the answer.
     fn new(id: String, text: String, repository: usize, category: String, targets: Vec<Target>) -> Self {
         let (primary, context) = (targets.len(), SearchContext::default());
         let (vectors, read, symbol, first) = (HashMap::new(), ReadAnswers::default(), None, Vec::new());
         Self { id, text, context, vectors, read, repository, category, targets, primary, symbol, first }
+    }
+}
+
+impl Target {
+    /// A place by a path as people write it: `./a.py`, `src\\a.py`.
+    fn of(path: &str, lines: Option<[u32; 2]>) -> Self {
+        let path = path.replace('\\', "/");
+        Self { path: path.trim_start_matches("./").to_owned(), lines }
     }
 }
 
@@ -252,15 +302,20 @@ struct CitedLines {
 
 impl From<CitedLines> for Target {
     fn from(CitedLines { file, start, end }: CitedLines) -> Self {
-        Self { path: file, lines: start.map(|start| [start, end.unwrap_or(start)]) }
+        Self::of(&file, start.map(|start| [start, end.unwrap_or(start)]))
     }
 }
 
 /// Reads JSON of a known shape.
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+fn json_of<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Error::json(path, &error).with_hint("`--dataset` is the folder of the set itself"))
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    serde_json::from_slice(bytes).map_err(|error| Error::json(path, &error))
+}
+
+/// Reads JSON of a set.
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    json_of(path).map_err(|error| error.with_hint("`--dataset` is the folder of the set itself"))
 }
 
 /// Reads the lines of a file, each JSON of a known shape.

@@ -57,6 +57,7 @@ struct SampleGold {
     root_cause_files: Vec<String>,
     related_tests: Vec<String>,
     supporting_files: Vec<String>,
+    files: Vec<String>,
 }
 
 pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
@@ -68,10 +69,11 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             set.left_out += 1;
             continue;
         };
-        let files = [gold.root_cause_files, gold.related_tests, gold.supporting_files].into_iter().flatten();
+        let files =
+            [gold.root_cause_files, gold.related_tests, gold.supporting_files, gold.files].into_iter().flatten();
         let root = &set.repositories[repository].root;
         let targets: Vec<Target> =
-            files.filter(|path| root.join(path).is_file()).map(|path| Target { path, lines: None }).collect();
+            files.map(|path| Target::of(&path, None)).filter(|one| root.join(&one.path).is_file()).collect();
         if targets.is_empty() != gold.no_gold {
             set.left_out += 1;
             continue;
@@ -81,5 +83,5 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
         let question = SetQuestion::new(id, query.text(), repository, category, targets);
         set.questions.push(SetQuestion { context, ..question });
     }
-    set.with_repositories(&corpora)
+    Ok(set)
 }

@@ -4,12 +4,7 @@
 //! Such questions flatter: they share words with their answers as a stranger's questions do not. The files that are searched
 //! have no history, which would say what was changed last.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use tempfile::TempDir;
 use wb_code::{ChunkKind, CodeItem, Language, anchor_prose, documented_functions, items};
@@ -103,12 +98,14 @@ fn by_documentation(sources: &mut [Source], root: &Path, most: usize) -> Result<
     let mut all = Vec::new();
     let asked = sources.iter().enumerate().filter(|(_, source)| source.may_ask);
     for (at, Source { language, text, .. }) in asked {
-        let heads: HashMap<u32, u32> =
-            items(text, *language).unwrap_or_default().iter().map(|item| (item.lines[1], item.lines[0])).collect();
+        let all_items = items(text, *language).unwrap_or_default();
         for function in documented_functions(text, *language) {
             let asked = anchor_prose(&function.doc, *language, MOST_CHARS);
             let [code, last] = function.lines;
-            let first = heads.get(&last).map_or(code, |first| code.min(*first));
+            // An item inside may end on the same line.
+            let ending = || all_items.iter().filter(|item| item.lines[1] == last && item.lines[0] <= code);
+            let own = ending().filter(|item| item.code_line == code).map(|item| item.lines[0]).min();
+            let first = own.or_else(|| ending().map(|item| item.lines[0]).max()).unwrap_or(code);
             // A sentence, and not more: whoever searches does not write a page.
             let asked = asked.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
             if asked.split_whitespace().count() >= 4 {

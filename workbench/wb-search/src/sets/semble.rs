@@ -18,6 +18,7 @@ struct Listed {
 #[derive(Deserialize)]
 struct Annotation {
     query: String,
+    #[serde(default)]
     relevant: Vec<Place>,
     #[serde(default)]
     secondary: Vec<Place>,
@@ -39,10 +40,10 @@ impl<'de> Deserialize<'de> for Place {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         if let serde_json::Value::String(path) = value {
-            return Ok(Self(Target { path, lines: None }));
+            return Ok(Self(Target::of(&path, None)));
         }
         let Lines { path, start_line, end_line } = serde_json::from_value(value).map_err(serde::de::Error::custom)?;
-        Ok(Self(Target { path, lines: start_line.zip(end_line).map(|(from, to)| [from, to]) }))
+        Ok(Self(Target::of(&path, start_line.zip(end_line).map(|(from, to)| [from, to]))))
     }
 }
 
@@ -52,9 +53,17 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
     for Listed { name, language, benchmark_root } in listed {
         let annotations = folder.join("annotations").join(format!("{name}.json"));
         let root = folder.join("corpora").join(&name).join(benchmark_root.unwrap_or_default());
+        // A part of the benchmark has a part of its repositories, as its own scorer takes them.
+        if !annotations.is_file() && !root.is_dir() {
+            continue;
+        }
+        let asked: Vec<Annotation> = read_json(&annotations)?;
+        if !root.is_dir() {
+            set.left_out += asked.len();
+            continue;
+        }
         let number = set.repositories.len();
         set.repositories.push(repository(&name, &language, root)?);
-        let asked: Vec<Annotation> = read_json(&annotations)?;
         for (asked, at) in asked.into_iter().zip(0..) {
             let primary = asked.relevant.len();
             let targets = asked.relevant.into_iter().chain(asked.secondary).map(|place| place.0).collect();

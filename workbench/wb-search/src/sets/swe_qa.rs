@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::{CitedLines, LoadedSet, SearchSet, SetQuestion, Target, read_json_lines, repository};
-use crate::{Error, Result};
+use crate::Result;
 
 #[derive(Deserialize)]
 struct Asked {
@@ -34,11 +34,8 @@ pub(super) fn load(folder: &Path) -> Result<LoadedSet> {
             }
         };
         let targets = asked.citations.into_iter().map(Target::from).collect();
-        set.questions.push(SetQuestion::new(asked.id, asked.question, at, String::new(), targets));
+        // The set has no kinds: what differs is the repository.
+        set.questions.push(SetQuestion::new(asked.id, asked.question, at, name, targets));
     }
-    match set.repositories.is_empty() {
-        true => Err(Error::failed(format!("{} has none of the repositories", folder.join("corpora").display()))
-            .with_hint("unpack the set's archive of repositories beside its questions")),
-        false => Ok(set),
-    }
+    Ok(set)
 }

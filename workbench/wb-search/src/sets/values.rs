@@ -7,6 +7,8 @@ use crate::answer::CHARS;
 
 /// Answers that semble reads where it counts tokens.
 const SEMBLES_DEPTH: usize = 50;
+/// Tokens that semble reads at most (`_expected_cost_at_cap` of its benchmark).
+const SEMBLES_CAP: f64 = 32_000.0;
 
 /// Lines of a file in a ranking.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +66,10 @@ pub(super) fn values(
             put("ndcg@10", ndcg(question, found, 10));
             let primary = &question.targets[..question.primary];
             put("p@1", yes(found.first().is_some_and(|found| primary.iter().any(|target| covers(set, found, target)))));
-            for budget in [1000, 2000, 4000, 8000] {
-                put(&format!("recall@{budget}"), recall(question, found, sizes, f64::from(budget)));
+            if !question.targets.is_empty() {
+                for budget in [1000, 2000, 4000, 8000] {
+                    put(&format!("recall@{budget}"), recall(question, found, sizes, f64::from(budget)));
+                }
             }
         }
         SearchSet::Intents => {
@@ -77,8 +81,9 @@ pub(super) fn values(
         }
         SearchSet::SweQa => {
             put("file_p@1", yes(first(&in_file) == Some(0)));
-            put("file@1000", yes(tokens(&in_file) <= 1000.0));
-            put("file@2000", yes(tokens(&in_file) <= 2000.0));
+            for budget in [1000, 2000, 4000, 8000] {
+                put(&format!("file@{budget}"), yes(tokens(&in_file) <= f64::from(budget)));
+            }
             if question.targets.iter().any(|target| target.lines.is_some()) {
                 let in_lines = |found: &RankedLines| {
                     question.targets.iter().any(|target| target.lines.is_some() && shows(set, found, target))
@@ -125,7 +130,9 @@ pub(super) fn values(
                 put("further_file_hit@5", yes(hit));
             }
             if set == SearchSet::ContextBench {
-                put("line_recall@8000", line_recall(question, found, sizes, 8000.0));
+                for budget in [1000, 2000, 4000, 8000] {
+                    put(&format!("line_recall@{budget}"), line_recall(question, found, sizes, f64::from(budget)));
+                }
             }
         }
         SearchSet::Cqs => {
@@ -142,6 +149,16 @@ pub(super) fn values(
                 put(&format!("named@{budget}"), yes(tokens(&is_shown) <= f64::from(budget)));
             }
         }
+    }
+    // semble counts what reading 50 units costs, and a miss as all that would be read; without gold there is none.
+    if set == SearchSet::Semble {
+        let read = &found[..found.len().min(SEMBLES_DEPTH)];
+        let at = read.iter().position(any_shown);
+        let cost = at.map_or(SEMBLES_CAP, |at| sizes[..=at].iter().sum::<f64>() / CHARS as f64);
+        if !question.targets.is_empty() {
+            put("tokens_to_first_hit", cost.min(SEMBLES_CAP));
+        }
+        return values;
     }
     let tokens = tokens(&any_shown);
     if tokens.is_finite() {

@@ -9,8 +9,8 @@ use std::{
 
 use proptest::prelude::*;
 use wb_search::{
-    CodeIndex, FolderFiles, IndexPlace, LinePattern, RankingWeights, SearchAnswer, SearchQuestion, UnitVectors,
-    VectorStore, answer::Extent, build, structure::ProjectGraph,
+    CodeIndex, FolderFiles, IndexPlace, LinePattern, PartedQuestion, RankingWeights, SearchAnswer, SearchQuestion,
+    UnitVectors, VectorStore, answer::Extent, build, structure::ProjectGraph,
 };
 
 use crate::{PARSER, SERVER, bytes, indexed, part, project, request, vectors::ByMeaning, write};
@@ -321,14 +321,23 @@ fn further_folders_are_searched_until_they_are_forgotten() {
     };
     assert_eq!(found(&place, "giraffe"), []);
     let (lib, package) = (root.join("tests/lib-1.0"), root.join("app/node_modules/mane"));
-    place.further = Some(vec![lib.clone(), package.clone(), root.join("app/src")]);
+    place.further = vec![lib.clone(), package.clone(), root.join("app/src")];
     // What is above a further folder does not count: its files are no tests.
     let zoo = lib.join("src/zoo.rs").display().to_string();
     assert_eq!(found(&place, "giraffe"), [(zoo.clone(), 1.0)]);
     assert_eq!(found(&place, "lion"), [(package.join("lion.js").display().to_string(), 1.0)]);
     assert_eq!(found(&place, "zebra"), [("src/a.rs".to_owned(), 1.0)], "a file of two folders is there once");
+    // A folder of the project that is ignored and searched as a dependency, as it is typed.
+    let index = place.read().unwrap().unwrap();
+    let mut below = SearchQuestion::new("lion");
+    below.below = place.below("node_modules/mane").unwrap();
+    let mut only = request("lion", None);
+    only.parted = PartedQuestion::whole(below.clone());
+    only.question = below;
+    let answer = SearchAnswer::of(&index, &only, &RankingWeights::shipped().unwrap()).unwrap();
+    assert_eq!(answer.answers.len(), 1, "{answer:?}");
     // Kept from then on; a text of it is read from where it lies.
-    place.further = None;
+    place.further = Vec::new();
     write(&lib, "src/zoo.rs", "fn giraffe() {\n    long_neck()\n}\n");
     assert_eq!(found(&place, "long neck"), [(zoo.clone(), 1.0)]);
     let index = place.read().unwrap().unwrap();
@@ -338,10 +347,21 @@ fn further_folders_are_searched_until_they_are_forgotten() {
         .matching_lines(&index.walk().unwrap(), &LinePattern::new("neck").unwrap(), &SearchQuestion::new(""))
         .unwrap();
     assert_eq!(lines.lines.iter().map(|line| line.path.as_str()).collect::<Vec<_>>(), [zoo.as_str()]);
-    place.further = Some(Vec::new());
+    // A folder that is gone takes nothing else with it, and is there again when it is.
+    fs::rename(&lib, root.join("away")).unwrap();
     assert_eq!(found(&place, "giraffe"), []);
-    place.further = Some(vec![root.join("nowhere")]);
-    assert!(place.bring_up(false, &mut |_| {}).unwrap_err().to_string().contains("nowhere is not a folder"));
+    assert_eq!(found(&place, "zebra"), [("src/a.rs".to_owned(), 1.0)]);
+    assert_eq!(place.bring_up(false, &mut |_| {}).unwrap().1.skipped, [("further folder that is gone", 1)].into());
+    fs::rename(root.join("away"), &lib).unwrap();
+    assert_eq!(found(&place, "giraffe"), [(zoo.clone(), 1.0)]);
+    // One that has the project in it brings what it has beside that.
+    place.further = vec![root.clone()];
+    assert_eq!(found(&place, "zebra"), [("src/a.rs".to_owned(), 1.0)]);
+    assert_eq!(found(&place, "giraffe"), [(zoo, 1.0)]);
+    place.further = vec![root.join("app/src/a.rs")];
+    assert!(place.bring_up(false, &mut |_| {}).unwrap_err().to_string().contains("a.rs is not a folder"));
+    (place.further, place.alone) = (Vec::new(), true);
+    assert_eq!(found(&place, "giraffe"), []);
 }
 
 #[test]
@@ -387,10 +407,14 @@ fn a_file_that_is_no_index_is_nobody_else_s() {
 fn answers_below_a_path_are_asked_for_as_it_is_typed() {
     let folder = project(&[("src/a.rs", "fn a() {}\n")]);
     let place = IndexPlace::of(folder.path(), None).unwrap();
-    for (typed, expected) in [("", ""), (".", ""), ("src", "src"), ("./src/", "src"), ("src/../src/a.rs", "src/a.rs")] {
-        assert_eq!(place.below(typed).unwrap(), expected, "{typed}");
+    let both = |path: &str| vec![path.to_owned(), place.root.join(path).display().to_string()];
+    for (typed, expected) in [("src", "src"), ("./src/", "src"), ("src/../src/a.rs", "src/a.rs")] {
+        assert_eq!(place.below(typed).unwrap(), both(expected), "{typed}");
     }
-    assert_eq!(place.below(&place.root.join("src").to_string_lossy()).unwrap(), "src");
+    for all in ["", "."] {
+        assert_eq!(place.below(all).unwrap(), Vec::<String>::new(), "{all}");
+    }
+    assert_eq!(place.below(&place.root.join("src").to_string_lossy()).unwrap(), both("src"));
     let error = place.below("nowhere").unwrap_err();
     assert!(error.to_string().starts_with("cannot look below"), "{error}");
     let error = IndexPlace::of(std::path::Path::new("verify"), None).unwrap_err();

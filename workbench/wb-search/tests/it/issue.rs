@@ -29,9 +29,34 @@ fn frames_of_a_trace_lead_to_their_lines() {
     assert_eq!(found(&index, named, &weights)[0], "src/parser.rs:1");
     assert_eq!(found(&index, "", &weights), Vec::<String>::new());
     let mut only_docs = SearchQuestion::new("");
-    only_docs.below = "app".into();
+    only_docs.below = vec!["app".into()];
     let issue = PartedQuestion::new(trace, &only_docs, &weights);
     assert_eq!(index.search_issue(&issue, &weights, 10).unwrap(), [], "a file that may not answer does not");
+    // Of units that have a line which matches, those alone.
+    let mut narrowed = PartedQuestion::new(trace, &SearchQuestion::new(""), &weights);
+    narrowed.restrict(&[].into());
+    assert_eq!(index.search_issue(&narrowed, &weights, 10).unwrap(), []);
+    // As a terminal is told to show it.
+    let colored =
+        "\u{1b}[0m\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m: mismatch\n   \u{1b}[1m--> \u{1b}[0msrc/other.rs:50:9\n";
+    assert_eq!(found(&index, colored, &weights)[0], "src/other.rs:44");
+    let linked = "at \u{1b}]8;;file:///x\u{1b}\\src/other.rs:50\u{1b}]8;;\u{7}\n";
+    assert_eq!(found(&index, linked, &weights)[0], "src/other.rs:44");
+}
+
+#[test]
+fn a_name_that_many_files_have_says_something_below_a_folder() {
+    let files: Vec<String> = (0..9).map(|at| format!("part{at}/mod.rs")).collect();
+    let folder = project(&files.iter().map(|name| (name.as_str(), PARSER)).collect::<Vec<_>>());
+    let (index, weights) = (indexed(folder.path()), RankingWeights::shipped().unwrap());
+    let of = |below: &[&str]| {
+        let mut like = SearchQuestion::new("");
+        like.below = below.iter().map(|folder| (*folder).to_owned()).collect();
+        let issue = PartedQuestion::new("crash at mod.rs:6:3\n", &like, &weights);
+        index.search_issue(&issue, &weights, 10).unwrap().into_iter().map(|one| one.path).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[]), Vec::<String>::new());
+    assert_eq!(of(&["part3"])[0], "part3/mod.rs");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn what_was_said_of_a_cell_finds_it_until_it_is_forgotten() {
     assert_eq!(place.read().unwrap().unwrap().n_annotated(), 3, "the cell, and the function in both files");
     write(folder.path(), "other.py", "x = 1\n");
     assert_eq!(ask(&place, "draws imbalance").len(), 1);
-    let anew = IndexPlace { further: Some(Vec::new()), ..place.clone() };
+    let anew = IndexPlace { alone: true, ..place.clone() };
     assert_eq!(anew.bring_up(true, &mut |_| {}).unwrap().0.n_annotated(), 3, "also anew, with other folders");
     fs::write(&file, lines[..1].join("\n")).unwrap();
     assert_eq!(ask(&place, "evens"), []);

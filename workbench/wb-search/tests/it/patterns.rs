@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use wb_search::{AnswerRequest, FolderFiles, LinePattern, RankingWeights, SearchAnswer, SearchQuestion};
+use wb_search::{AnswerRequest, FolderFiles, LinePattern, RankingWeights, SearchAnswer, SearchContext, SearchQuestion};
 
 use crate::{PARSER, SERVER, indexed, project, request, write};
 
@@ -94,6 +94,33 @@ fn a_pattern_narrows_a_question_down() {
     assert_eq!(ask("read config", "zebra").text(false), "nothing found: no line matches the pattern");
     assert_eq!(ask("", r"\.accept").text(false), "b.py:4:        return self.socket.accept(port)");
     assert_eq!(ask("", "zebra").empty.unwrap(), "no line matches the pattern");
+    // A task beside a pattern alone is no question.
+    let pattern = || Some(LinePattern::new("accept").unwrap());
+    let mut with_task = AnswerRequest { pattern: pattern(), most: 9, ..request("", None) };
+    let context = SearchContext { task: "quantum giraffe".into(), ..SearchContext::default() };
+    with_task.parted.set_context(&context, &RankingWeights::shipped().unwrap().context);
+    let lines = SearchAnswer::of(&index, &with_task, &RankingWeights::shipped().unwrap()).unwrap().lines;
+    assert_eq!(lines.len(), 1);
+}
+
+/// A checkout and back, a copy, a clone: the time is another and the text is not.
+#[test]
+fn lines_of_a_file_that_was_touched_are_in_its_units() {
+    let folder = project(&[("a.rs", PARSER), ("b.rs", "fn other() {}\n")]);
+    let index = indexed(folder.path());
+    let ask = || {
+        let request = AnswerRequest { pattern: LinePattern::new(r"parse\(").ok(), most: 9, ..request("config", None) };
+        SearchAnswer::of(&index, &request, &RankingWeights::shipped().unwrap()).unwrap()
+    };
+    let file = fs::File::options().append(true).open(folder.path().join("a.rs")).unwrap();
+    file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(9)).unwrap();
+    assert_eq!(ask().answers.iter().map(|one| one.matched.clone()).collect::<Vec<_>>(), [[3]]);
+    write(folder.path(), "a.rs", &format!("// Changed.\n{PARSER}"));
+    assert_eq!(
+        ask().empty.unwrap(),
+        "none of the lines that match the pattern is in a unit with its words; 1 of the files with such lines changed since \
+         they were indexed (a.rs): `--fresh` reads them first"
+    );
 }
 
 #[test]
@@ -110,11 +137,12 @@ fn lines_that_are_left_out_are_counted() {
     };
     assert_eq!(ask(9, None), ("port xx, port 80, port 81, port 82".into(), 0, None));
     assert_eq!(ask(2, None), ("port xx, port 80".into(), 2, None));
-    // What does not fit keeps nothing else from it.
-    assert_eq!(ask(9, Some(4)), ("port 80, port 81".into(), 2, None));
+    // What does not fit keeps nothing else from it; the place of a line counts, as it is printed.
+    assert_eq!(ask(9, Some(8)), ("port 80, port 81".into(), 2, None));
+    assert_eq!(ask(9, Some(4)), ("port 80".into(), 3, None));
     assert_eq!(ask(9, Some(1)), (String::new(), 4, Some("no line that matches fits into the budget".into())));
     let mut nowhere = AnswerRequest { pattern: Some(LinePattern::new("port").unwrap()), ..request("", None) };
-    nowhere.question.below = "src".into();
+    nowhere.question.below = vec!["src".into()];
     nowhere.question.roles = vec![wb_search::FileRole::Test];
     let answer = SearchAnswer::of(&index, &nowhere, &RankingWeights::shipped().unwrap()).unwrap();
     assert_eq!(answer.empty.unwrap(), "no line of the files below src, of kind test matches the pattern");

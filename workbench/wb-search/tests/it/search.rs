@@ -36,7 +36,7 @@ fn words_and_names_find_their_functions() {
     of_tests.roles = vec![FileRole::Test];
     assert_eq!(found(&index, &of_tests), ["tests/test_server.py:1"]);
     let mut below = SearchQuestion::new("listen");
-    below.below = "app".into();
+    below.below = vec!["app".into()];
     assert_eq!(found(&index, &below), ["app/server.py:1"]);
 }
 
@@ -316,7 +316,7 @@ fn an_index_of_another_folder_is_not_asked() {
     };
     let error = ask().unwrap_err();
     assert!(error.to_string().starts_with("none of the 2 files of the index is in "), "{error}");
-    assert_eq!(error.hint(), Some("`wb index DIR --index FILE` makes it of this one"));
+    assert_eq!(error.hint(), Some("`wb index` brings it up to date; `--project` names its folder"));
     // A part of them is enough: the rest has gone since.
     write(other.path(), "b.rs", "fn zebra() {}\n");
     assert_eq!(ask().unwrap().answers.len(), 1);

@@ -84,6 +84,62 @@ fn intervals_are_those_of_the_headline() {
     assert!((found.against["p@1"].difference - 0.5).abs() < 1e-12, "{:?}", found.against["p@1"]);
 }
 
+/// Where every question is answered alike, nothing is by chance, however unevenly repositories have questions.
+#[test]
+fn an_interval_is_no_wider_for_repositories_of_different_sizes() {
+    let asked: Vec<String> = (0..20).map(|_| r#"{"query": "zebra", "relevant": ["one.go"]}"#.to_owned()).collect();
+    let folder = project(&[
+        ("repos.json", r#"[{"name": "beta", "language": "rust"}, {"name": "gamma", "language": "go"}]"#),
+        ("annotations/beta.json", r#"[{"query": "zebra", "relevant": [".\\one.rs"]}]"#),
+        ("annotations/gamma.json", &format!("[{}]", asked.join(", "))),
+        ("corpora/beta/one.rs", "fn zebra() {}\n"),
+        ("corpora/gamma/one.go", "package a\nfunc zebra() {}\n"),
+    ]);
+    let mut found = measured(SearchSet::Semble, folder.path());
+    let value = found.metrics["p@1"];
+    let is = |values: [f64; 3], all: f64| assert!(values.iter().all(|one| (one - all).abs() < 1e-9), "{values:?}");
+    is([value.value, value.low, value.high], 1.0);
+    let mut other = found.clone();
+    other.questions.iter_mut().for_each(|question| _ = question.values.insert("p@1".to_owned(), 0.5));
+    assert_eq!(found.compare(&SearchSet::Semble.load(folder.path()).unwrap(), &other).unwrap(), 21);
+    let compared = found.against["p@1"];
+    is([compared.difference, compared.interval.low, compared.interval.high], 0.5);
+}
+
+#[test]
+fn the_documentation_goes_where_an_inner_item_ends_with_its_function() {
+    let script =
+        "/** Reads every zebra of a herd. */\nfunction herd(all) {\n  return { get(one) { return all[one]; } }; }\n";
+    let rust = "/// Counts the lions of a pride.\nfn pride() {\n    lion();\n    fn lion() {\n        roar() } }\n";
+    let folder = project(&[("src/a.js", script), ("src/b.rs", rust)]);
+    let set = SearchSet::Own.load(folder.path()).unwrap();
+    let asked = set.questions.iter().filter(|question| question.category == "docstring").count();
+    assert_eq!(asked, 2, "{:?}", set.questions.iter().map(|question| &question.text).collect::<Vec<_>>());
+    for file in ["src/a.js", "src/b.rs"] {
+        let searched = std::fs::read_to_string(set.repositories[0].root.join(file)).unwrap();
+        assert!(!searched.contains("zebra") && !searched.contains("pride."), "{searched}");
+    }
+}
+
+/// Positions in a set made of a repository move when a function comes in before.
+#[test]
+fn questions_are_compared_by_what_they_ask() {
+    let load = "def load(path):\n    \"\"\"Reads all records of a store.\"\"\"\n    return path\n";
+    let first = "def first():\n    \"\"\"Says which zebra is the first.\"\"\"\n    return 1\n\n\n";
+    let (before, after) = (project(&[("shop/a.py", load)]), project(&[("shop/a.py", &format!("{first}{load}"))]));
+    let [before, after] = [before.path().join("shop"), after.path().join("shop")];
+    let set = SearchSet::Own.load(&after).unwrap();
+    let (mut now, mut then) = (measured(SearchSet::Own, &after), measured(SearchSet::Own, &before));
+    assert_eq!((then.questions[0].id.as_str(), now.questions[1].id.as_str()), ("docstring:0", "docstring:1"));
+    assert_eq!(now.compare(&set, &then).unwrap(), 2);
+    assert_eq!(now.against["docstring_p@1"].difference, 0.0);
+    // What another tool wrote has names alone.
+    then.questions.iter_mut().for_each(|question| question.asked.clear());
+    assert_eq!(now.compare(&set, &then).unwrap(), 2);
+    then.questions.iter_mut().for_each(|question| question.asked = "another".to_owned());
+    assert_eq!(now.compare(&set, &then).unwrap(), 0);
+}
+
 #[test]
 fn own_questions_have_their_answers_without_the_documentation() {
     let python = "class Store:\n    def load(self, path):\n        \"\"\"Reads all records of a store.\n\n        More.\n        \"\"\"\n        return open(path)\n";
@@ -335,12 +391,20 @@ fn a_ranking_is_compared_with_itself_and_with_a_run_of_another_tool() {
 #[test]
 fn what_is_not_a_set_says_what_was_expected() {
     let folder = semble();
-    std::fs::remove_dir_all(folder.path().join("corpora/beta")).unwrap();
     let told = |set: SearchSet| {
         let error = set.load(folder.path()).unwrap_err();
         format!("{error} ({})", wb_core::error::hint(&error).unwrap_or_default())
     };
-    assert!(told(SearchSet::Semble).contains("expected the repository `beta` (unpack the set's archive"));
+    // A part of the repositories is a part of the set; with none there is nothing to ask.
+    std::fs::remove_dir_all(folder.path().join("corpora/beta")).unwrap();
+    let part = SearchSet::Semble.load(folder.path()).unwrap();
+    assert_eq!((part.questions.len(), part.left_out, part.repositories.len()), (3, 1, 2));
+    assert_eq!(measured(SearchSet::Semble, folder.path()).left_out, 1);
+    std::fs::remove_dir_all(folder.path().join("corpora")).unwrap();
+    let nothing = told(SearchSet::Semble);
+    assert!(nothing.starts_with("none of the 4 questions of ") && nothing.contains("(unpack the set's"), "{nothing}");
+    std::fs::remove_dir_all(folder.path().join("annotations")).unwrap();
+    assert!(told(SearchSet::Semble).contains(" has no questions of semble ("));
     assert!(told(SearchSet::Cqs).contains("expected files like v3_dev.v2.json"));
     assert!(told(SearchSet::SweQa).starts_with("cannot read"), "{}", told(SearchSet::SweQa));
     write(folder.path(), "repos.json", "[{\"name\": \"alpha\"}]");
@@ -418,6 +482,11 @@ fn questions_about_symbols_are_measured_with_and_without_the_structure() {
     assert_eq!(first(&loaded), [0.0, 1.0]);
     assert_eq!(loaded.route(&indexes, &weights, &mut |_| {}).unwrap(), 2);
     assert_eq!(first(&loaded), [1.0, 1.0]);
+    // A run file has the ranking that was measured.
+    let file = folder.path().join("run.trec");
+    wb_retrieval::trec::write_runs(&file, &loaded.runs(&indexes, &weights).unwrap(), "own").unwrap();
+    let run = loaded.other(&file, &indexes).unwrap();
+    assert_eq!(run.metrics["p@1"], measure(&loaded, &indexes, &weights, "made up").unwrap().metrics["p@1"]);
     let error = SearchSet::Intents.load(&folder.path().join("corpora")).unwrap_err();
     assert!(error.to_string().contains("has no intents.jsonl"), "{error}");
 }

@@ -102,7 +102,7 @@ fn a_unit_is_found_that_shares_no_word_with_the_question() {
     assert_eq!(found(&index, &question), [], "a question without a vector is asked by its words");
     question.vector = UnitVectors::of_question(&encoder, "diary").unwrap();
     assert_eq!(found(&index, &question), [("src/parser.rs".to_owned(), 1.0)]);
-    question.below = "app".into();
+    question.below = vec!["app".into()];
     assert_eq!(found(&index, &question), [], "a file that may not answer does not");
     // The vector of another encoder says nothing of these.
     question.vector = vec![1.0; 3];

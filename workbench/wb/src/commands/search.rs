@@ -25,11 +25,9 @@ pub fn index(arguments: args::IndexArguments) -> Result<End> {
     let Some((folder, further)) = arguments.folders.split_first() else { bail!("wb index DIR: a folder") };
     let mut place = IndexPlace::of(folder, arguments.index.clone())?;
     let full = |folder: &PathBuf| folder.canonicalize().map_err(Error::io("read", folder));
-    let mut further = further.iter().map(full).collect::<wb_core::Result<Vec<PathBuf>>>()?;
-    for name in &arguments.dependency {
-        further.push(dependency(&place.root, name)?);
-    }
-    place.further = (arguments.alone || !further.is_empty()).then_some(further);
+    let dependencies = arguments.dependency.iter().map(|name| dependency(&place.root, name));
+    place.further = further.iter().map(full).chain(dependencies).collect::<wb_core::Result<_>>()?;
+    place.alone = arguments.alone;
     place.scip.clone_from(&arguments.scip);
     place.annotations = arguments.annotations.clone().map(|file| Some(file).filter(|file| file != Path::new("none")));
     let looks = match &arguments {
@@ -116,9 +114,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
         bail!("wb bench {name} --set SET --dataset DIR: a set of {names}");
     };
     let folder = &remote::local(folder)?;
-    const TAKEN: [&str; 8] =
-        ["--dataset", "--json", "--require", "--set", "--encoder", "--rerank", "--trec", "--device"];
-    let taken = if is_search { TAKEN.as_slice() } else { &TAKEN[..4] };
+    let taken = if is_search { SearchBench::OPTIONS.as_slice() } else { &StructureBench::OPTIONS };
     if let Some((option, _)) = arguments.given().find(|(option, _)| !taken.contains(option)) {
         bail!("{option} is for other benchmarks, not for {name}");
     }
@@ -135,7 +131,8 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     let bench = SearchBench {
         set,
         folder,
-        encoder: arguments.encoder.as_deref().map(|name| (name.into(), arguments.device)),
+        encoder: arguments.encoder.as_deref().map(Into::into),
+        device: arguments.device,
         rerank: reranker.as_ref().map(|it| (it as _, arguments.rerank_top.map_or(READ, |top| top as usize))),
         weights: search::weights(arguments.weights.as_deref())?,
         in_context: arguments.context,
