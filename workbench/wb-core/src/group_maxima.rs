@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// A device that multiplies vectors with vectors, faster than the processor and not as exactly.
 ///
@@ -15,6 +15,9 @@ pub trait GroupMaxima: Send {
     /// The greatest product of each query with a document of each group, `[queries, groups]`: group `g` is the documents
     /// from `g` · [`GROUP`] on. No query is longer than 1.
     fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>>;
+
+    /// True for an error of [`GroupMaxima::maxima`] after which fewer queries at once may fit into the device's memory.
+    fn was_too_much(&self, error: &Error) -> bool;
 
     /// The greatest difference of a product from the exact one, for the documents that it has.
     fn error(&self) -> f32;

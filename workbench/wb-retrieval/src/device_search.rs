@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, cmp::Ordering, sync::mpsc::sync_channel, thread};
 
-use ndarray::{ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 use rayon::prelude::*;
 use wb_core::{GroupMaxima, group_maxima::GROUP};
 
@@ -13,10 +13,14 @@ use crate::{
     top_k::{hit, keep_best, key},
 };
 
-/// Documents that the device has at once.
+/// Documents that the device has at once, unless they take more than [`MOST_BYTES`].
 const DOCUMENTS: usize = 32_768;
+/// Bytes of a buffer that every device has: of many, a shader binds no larger one.
+const MOST_BYTES: usize = 128 << 20;
 /// Queries that meet them together: their products take half a gigabyte on the device where they are of 32 bits.
 const QUERIES: usize = 2048;
+/// Queries below which no fewer are tried where a device's memory runs out.
+const LEAST: usize = 32;
 /// Multiplications below which the processor is done before a device has begun.
 const FEW: usize = 1 << 32;
 /// Documents for each that is wanted, below which most groups hold something.
@@ -53,8 +57,10 @@ pub(crate) fn search(
     }
     let machine = Machine::here();
     let mut panels = Panels::empty(dim, machine.panel);
-    for start in (0..documents.nrows()).step_by(DOCUMENTS) {
-        let block = documents.slice(s![start..(start + DOCUMENTS).min(documents.nrows()), ..]);
+    let at_once = (MOST_BYTES / (size_of::<f32>() * dim) / GROUP * GROUP).clamp(GROUP, DOCUMENTS);
+    let mut queries_at_once = QUERIES;
+    for start in (0..documents.nrows()).step_by(at_once) {
+        let block = documents.slice(s![start..(start + at_once).min(documents.nrows()), ..]);
         panels.fill(&block.as_slice().map_or_else(|| block.iter().copied().collect(), Cow::Borrowed));
         device.take(block)?;
         let found = Found { machine, panels: &panels, documents: block.nrows(), first: first + start, k };
@@ -62,15 +68,15 @@ pub(crate) fn search(
         thread::scope(|scope| {
             // The device is at work on the next queries while the processor looks at these.
             let (send, receive) = sync_channel(1);
-            let device = &mut *device;
+            let (device, queries_at_once) = (&mut *device, &mut queries_at_once);
             scope.spawn(move || {
-                for part in queries.axis_chunks_iter(ndarray::Axis(0), QUERIES) {
-                    if send.send(device.maxima(part)).is_err() {
+                for part in queries.axis_chunks_iter(Axis(0), QUERIES) {
+                    if send.send(maxima(device, part, queries_at_once)).is_err() {
                         return;
                     }
                 }
             });
-            let parts = queries.axis_chunks_iter(ndarray::Axis(0), QUERIES).zip(keys.chunks_mut(QUERIES));
+            let parts = queries.axis_chunks_iter(Axis(0), QUERIES).zip(keys.chunks_mut(QUERIES));
             for (part, keys) in parts {
                 let Ok(maxima) = receive.recv() else { return Err(Error::failed("a device's products have ended")) };
                 let maxima = maxima?;
@@ -83,6 +89,22 @@ pub(crate) fn search(
         })?;
     }
     Ok(())
+}
+
+/// What a device gives of queries, so many at once, and half as many whenever its memory runs out.
+fn maxima(device: &mut dyn GroupMaxima, queries: ArrayView2<'_, f32>, at_once: &mut usize) -> Result<Array2<f32>> {
+    loop {
+        let parts = queries.axis_chunks_iter(Axis(0), *at_once).map(|part| device.maxima(part));
+        match parts.collect::<Result<Vec<_>>>() {
+            Err(error) if *at_once > LEAST && device.was_too_much(&error) => *at_once /= 2,
+            parts => {
+                let parts = parts?;
+                let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+                return concatenate(Axis(0), &views)
+                    .map_err(|error| Error::data("a device's products", error.to_string()));
+            }
+        }
+    }
 }
 
 /// Documents that a device has multiplied.
@@ -144,7 +166,6 @@ impl Found<'_> {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, Axis};
     use wb_core::{Embeddings, Ranking};
 
     use super::*;
@@ -155,6 +176,8 @@ mod tests {
         documents: Array2<f32>,
         error: f32,
         lies: f32,
+        /// Queries that fit into its memory.
+        room: usize,
     }
 
     impl GroupMaxima for Made {
@@ -164,6 +187,9 @@ mod tests {
         }
 
         fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+            if queries.nrows() > self.room {
+                return Err(Error::failed("too much"));
+            }
             let products = queries.dot(&self.documents.t());
             let groups: Vec<_> = products.axis_chunks_iter(Axis(1), GROUP).collect();
             Ok(Array2::from_shape_fn((queries.nrows(), groups.len()), |(query, group)| {
@@ -173,9 +199,17 @@ mod tests {
             }))
         }
 
+        fn was_too_much(&self, error: &Error) -> bool {
+            error.to_string() == "too much"
+        }
+
         fn error(&self) -> f32 {
             self.error
         }
+    }
+
+    fn made() -> Made {
+        Made { documents: Array2::zeros((0, 0)), error: 1e-5, lies: 0.0, room: usize::MAX }
     }
 
     fn unit(seed: u64, rows: usize, dim: usize) -> Array2<f32> {
@@ -210,20 +244,24 @@ mod tests {
             let expected = Flat::new(Embeddings::dense(documents.clone())).unwrap();
             let expected = expected.search(&Embeddings::dense(queries.clone()), k).unwrap();
             for lies in [0.0, 1e-3, 0.1] {
-                let mut device = Made { documents: Array2::zeros((0, 0)), error: lies + 1e-5, lies };
+                let mut device = Made { error: lies + 1e-5, lies, ..made() };
                 assert_eq!(found(&mut device, &documents, &queries, k).unwrap(), expected, "{n} {dim} {k} {lies}");
             }
+            let mut device = Made { room: 40, ..made() };
+            assert_eq!(found(&mut device, &documents, &queries, k).unwrap(), expected, "{n} {dim} {k}, a small device");
+            let mut device = Made { room: 20, ..made() };
+            assert_eq!(found(&mut device, &documents, &queries, k).unwrap_err().to_string(), "too much");
         }
     }
 
     #[test]
     fn a_device_that_is_worse_than_it_says_is_found_out() {
         let (documents, queries) = (unit(1, 1000, 33), unit(2, 50, 33));
-        let mut device = Made { documents: Array2::zeros((0, 0)), error: 1e-5, lies: 1e-2 };
+        let mut device = Made { lies: 1e-2, ..made() };
         let error = found(&mut device, &documents, &queries, 10).unwrap_err().to_string();
         assert!(error.starts_with("a device's product of vectors is "), "{error}");
         // One that gives what is no number, though none of it seems to be among the best.
-        let mut device = Made { documents: Array2::zeros((0, 0)), error: 1e-5, lies: f32::NAN };
+        let mut device = Made { lies: f32::NAN, ..made() };
         let error = found(&mut device, &documents, &queries, 10).unwrap_err().to_string();
         assert!(error.starts_with("a device's product of vectors is "), "{error}");
     }

@@ -48,7 +48,7 @@ pub struct SearchContext {
 }
 
 impl FileContext {
-    /// Those files that an index does not have.
+    /// Files of it that an index does not have.
     pub(crate) fn unknown_to<'a>(&'a self, index: &CodeIndex) -> Vec<&'a str> {
         let all = self.current.iter().chain(&self.recent).map(String::as_str);
         all.filter(|path| index.file_at(path).is_none()).collect()

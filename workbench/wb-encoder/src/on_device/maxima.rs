@@ -5,7 +5,10 @@ use ndarray::{Array2, ArrayView2, concatenate, s};
 use wb_core::{GroupMaxima, group_maxima::GROUP};
 
 use super::traffic::{Link, Reading};
-use crate::{device::guarded, error::Result};
+use crate::{
+    device::guarded,
+    error::{Error, Result, is_out_of_memory},
+};
 
 /// Vectors that the error of a device is measured with, of each side.
 const MEASURED: [usize; 2] = [64, 8 * GROUP];
@@ -129,6 +132,10 @@ impl GroupMaxima for DeviceMaxima {
 
     fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
         self.link.guarded(|| self.multiply(queries))
+    }
+
+    fn was_too_much(&self, error: &Error) -> bool {
+        is_out_of_memory(error)
     }
 
     fn error(&self) -> f32 {

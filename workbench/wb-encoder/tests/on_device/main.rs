@@ -7,6 +7,7 @@ mod launches;
 mod long_texts;
 mod out_of_memory;
 mod own_process;
+mod pairs;
 mod passes;
 mod precision;
 mod probe;

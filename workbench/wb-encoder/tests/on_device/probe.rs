@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use wb_encoder::{
-    DeviceConfig, Folder,
-    self_test::{made_up_model, probe, sample_batch},
+    DeviceConfig, Folder, Precision,
+    self_test::{ProbeCheck, made_up_model, probe, sample_batch},
 };
 
 #[test]
 fn the_cpu_passes_its_own_test() {
     let (model, batch) = made_up_model();
     let mut doings = Vec::new();
-    let report = probe(DeviceConfig::Cpu, &model, &batch, &mut |what| doings.push(what.to_owned()), |_| ());
+    let report =
+        probe(DeviceConfig::Cpu, Precision::Fp32, &model, &batch, &mut |what| doings.push(what.to_owned()), |_| ());
     assert_eq!(report.failure, None, "{report:?}");
     assert_eq!((report.device.as_str(), report.checks.len()), ("cpu", 26));
     assert!(report.checks.iter().all(|check| check.passed));
@@ -23,7 +24,17 @@ fn the_cpu_passes_its_own_test() {
     let folder = Folder::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-roberta")).unwrap();
     let batch = sample_batch(&folder.tokenizer, folder.max_tokens.document).unwrap();
     assert_eq!(batch.len(), 16);
-    assert_eq!(probe(DeviceConfig::Cpu, &folder.model, &batch, &mut |_| (), |_| ()).failure, None);
+    for precision in Precision::ALL {
+        let report = probe(DeviceConfig::Cpu, precision, &folder.model, &batch, &mut |_| (), |_| ());
+        assert_eq!(report.failure, None, "{report:?}");
+        let of_precision = |check: &&ProbeCheck| check.what.contains(&format!(" in {}: ", precision.name()));
+        let found: Vec<&ProbeCheck> = report.checks.iter().filter(of_precision).collect();
+        assert_eq!(found.len(), if precision == Precision::Fp32 { 0 } else { 3 });
+        // Another path than the one of 32 bits, and far from what is refused.
+        let is_near =
+            |check: &&ProbeCheck| check.figure.is_some_and(|figure| figure > 1e-7 && figure < check.limit / 4.0);
+        assert!(found.iter().all(is_near), "{found:?}");
+    }
 }
 
 #[test]
@@ -32,7 +43,7 @@ fn auto_passes_where_there_is_nothing_but_the_cpu() {
         return;
     }
     let (model, batch) = made_up_model();
-    let report = probe(DeviceConfig::Auto, &model, &batch, &mut |_| (), |_| ());
+    let report = probe(DeviceConfig::Auto, Precision::Fp32, &model, &batch, &mut |_| (), |_| ());
     assert_eq!((report.device.as_str(), report.checks.len(), report.failure), ("cpu", 0, None));
 }
 
@@ -42,7 +53,7 @@ fn a_device_that_is_not_there_fails_its_test() {
         return;
     }
     let (model, batch) = made_up_model();
-    let report = probe("cuda".parse().unwrap(), &model, &batch, &mut |_| (), |_| ());
+    let report = probe("cuda".parse().unwrap(), Precision::Fp32, &model, &batch, &mut |_| (), |_| ());
     let error = report.require().unwrap_err().to_string();
     assert!(error.contains("cannot use device `cuda`: this wb was built without the feature `cuda`"), "{error}");
 }

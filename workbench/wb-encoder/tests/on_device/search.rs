@@ -1,8 +1,14 @@
 //! Products of vectors on the device that `WB_TEST_DEVICE` names, as exact search asks for them.
 
-use ndarray::{Array2, s};
-use wb_core::{GroupMaxima, Seed, group_maxima::GROUP};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use ndarray::{Array2, ArrayView2, s};
+use wb_core::{Embeddings, Error, GroupMaxima, Result, Seed, group_maxima::GROUP};
 use wb_encoder::DeviceMaxima;
+use wb_retrieval::Flat;
 
 use crate::{precision::has_time, test_device};
 
@@ -46,6 +52,41 @@ fn products_are_as_exact_as_they_are_said_to_be() {
     for dim in [64, 385] {
         check(DeviceMaxima::in_32_bits(test_device().burn(), "test device"), dim, 1e-4);
     }
+}
+
+/// A device that counts how often it is asked.
+struct Counted(DeviceMaxima, Arc<AtomicUsize>);
+
+impl GroupMaxima for Counted {
+    fn take(&mut self, documents: ArrayView2<'_, f32>) -> Result<()> {
+        self.0.take(documents)
+    }
+
+    fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.maxima(queries)
+    }
+
+    fn was_too_much(&self, error: &Error) -> bool {
+        self.0.was_too_much(error)
+    }
+
+    fn error(&self) -> f32 {
+        self.0.error()
+    }
+}
+
+/// Two blocks of documents and two of queries, as they are dealt to a device.
+#[test]
+fn rankings_with_the_device_are_the_processors() {
+    let (documents, queries) = (vectors(33_000, 64, 3), vectors(2_100, 64, 4));
+    let (flat, queries) = (Flat::new(Embeddings::dense(documents)).unwrap(), Embeddings::dense(queries));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let device = Counted(DeviceMaxima::in_32_bits(test_device().burn(), "test device"), asked.clone());
+    let found = flat.search_with(Some(Box::new(device)), &queries, 100).unwrap();
+    // More often where a device holds no buffer of all products of two blocks.
+    assert!(asked.load(Ordering::Relaxed) >= 4);
+    assert!(found == flat.search(&queries, 100).unwrap(), "rankings differ");
 }
 
 /// In 16 bits where the device has them.

@@ -1,6 +1,6 @@
 //! Training on the device that `WB_TEST_DEVICE` names: the losses of the processor, and the same bytes after a kill.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{fs, path::Path, sync::Arc, thread, time::Duration};
 
 use wb_core::{
     Pair, PairSet, Seed, Side,
@@ -28,12 +28,17 @@ const KILLED: &str = "WB_TEST_KILLED_ON_DEVICE";
 /// Largest difference of a step's loss from the processor's.
 const LOSS: f64 = 1e-3;
 
+/// Number of hard negatives in a config whose pairs are to have some.
+pub const HARD: usize = 2;
+
 /// Texts of 3 to 20 tokens; a pair's have something in common.
-fn pairs() -> PairSet {
+fn pairs(hard: bool) -> PairSet {
+    let negative = |at: usize| Arc::from(format!("p {}", at % 48));
     let pair = |i: usize| Pair {
         id: format!("pair-{i}"),
         anchor: format!("a {i}"),
         positive: format!("p {i}"),
+        negatives: if hard { vec![negative(i * 7 + 3), negative(i + 5)] } else { Vec::new() },
         ..Pair::default()
     };
     PairSet::new((0..48).map(pair).collect()).unwrap()
@@ -74,7 +79,7 @@ pub fn run_texts(
     config: &TrainConfig,
     (meeting, tokenize): (Meeting<'_>, &Tokenize<'_>),
 ) -> TrainOutcome {
-    let (pairs, stop) = (pairs(), Stop::default());
+    let (pairs, stop) = (pairs(config.negatives == HARD), Stop::default());
     let job = TrainJob {
         pairs: (&pairs).into(),
         validation: &pairs,

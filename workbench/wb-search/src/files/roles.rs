@@ -118,7 +118,7 @@ const CONFIG: [&str; 14] = [
     "graphql",
     "tf",
 ];
-/// Whole names of files that have no ending, or one that says another thing.
+/// Names of files that have no ending, or one that says another thing.
 const NAMED: [(FileRole, &[&str]); 2] = [
     (FileRole::Docs, &["readme", "changelog", "contributing"]),
     (

@@ -4,6 +4,7 @@
 //! before anything in it is believed: its first bytes say what it is, its last are a checksum of all before them.
 
 mod build;
+mod found_by;
 mod gathered;
 mod layout;
 mod variants;
@@ -158,21 +159,6 @@ impl CodeIndex {
     /// Position of the file at a path.
     pub(crate) fn file_at(&self, path: &str) -> Option<usize> {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()
-    }
-
-    /// Number of files that can be found: those with a text.
-    pub fn n_readable(&self) -> usize {
-        self.files.iter().filter(|file| !file.language.is_empty()).count()
-    }
-
-    /// Number of files that patterns alone look into, as no kind of them is known.
-    pub fn n_of_no_kind(&self) -> usize {
-        self.files.iter().filter(|file| file.language.is_empty() && file.hash != [0; 2]).count()
-    }
-
-    /// True for a file that words are looked for in, by its path.
-    pub(crate) fn is_searched(&self, path: &str) -> bool {
-        self.file_at(path).is_some_and(|at| !self.files[at].language.is_empty())
     }
 
     /// Its units in the order of their files.
