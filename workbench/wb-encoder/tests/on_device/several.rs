@@ -33,11 +33,8 @@ fn a_device_and_the_processor_share_a_batch() {
 /// Losses with hard negatives, dropout and batches in parts, after each of six steps.
 #[test]
 fn a_device_and_the_processor_train_as_one() {
-    for loss in [
-        r#"{"mnrl": {}}"#,
-        r#"{"triplet": {}}"#,
-        r#"{"matryoshka": {"dims": [16, 8], "loss": {"mnrl": {}}}}"#,
-    ] {
+    for loss in [r#"{"mnrl": {}}"#, r#"{"triplet": {}}"#, r#"{"matryoshka": {"dims": [16, 8], "loss": {"mnrl": {}}}}"#]
+    {
         let mut config = TrainConfig { negatives: HARD, max_steps: 6, ..config(Precision::Fp32) };
         config.loss = serde_json::from_str(loss).unwrap();
         config.batch.micro_texts = 7;

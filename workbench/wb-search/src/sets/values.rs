@@ -7,7 +7,7 @@ use crate::answer::CHARS;
 
 /// Answers that semble reads where it counts tokens.
 const SEMBLES_DEPTH: usize = 50;
-/// Tokens that semble reads at most (`_expected_cost_at_cap` of its benchmark).
+/// Tokens that semble counts where none of its units is right (`_expected_cost_at_cap` of its benchmark).
 const SEMBLES_CAP: f64 = 32_000.0;
 
 /// Lines of a file in a ranking.
@@ -150,13 +150,13 @@ pub(super) fn values(
             }
         }
     }
-    // semble counts what reading 50 units costs, and a miss as all that would be read; without gold there is none.
+    // semble counts what is read of 50 units, and so much where none is right; without gold nothing.
     if set == SearchSet::Semble {
         let read = &found[..found.len().min(SEMBLES_DEPTH)];
         let at = read.iter().position(any_shown);
         let cost = at.map_or(SEMBLES_CAP, |at| sizes[..=at].iter().sum::<f64>() / CHARS as f64);
         if !question.targets.is_empty() {
-            put("tokens_to_first_hit", cost.min(SEMBLES_CAP));
+            put("tokens_to_first_hit", cost);
         }
         return values;
     }
