@@ -2,8 +2,8 @@
 
     python peer.py MODEL_FOLDER DEVICE
 
-Texts are token ids, the same as device_bench's. fp32 has TF32 products, as wb's on CUDA (PyTorch
-by itself has none for matrices); bf16 is autocast, in training, and a model in bf16 while encoding; attention is what transformers chooses.
+Texts are token ids, the same as device_bench's. What is timed in fp32 has TF32 products, as wb's
+on CUDA (PyTorch by itself has none for matrices), vectors to be compared with have none; bf16 is autocast, in training, and a model in bf16 while encoding; attention is what transformers chooses.
 """
 import sys
 import time
@@ -19,7 +19,6 @@ except ImportError:
     from sentence_transformers.losses import MultipleNegativesRankingLoss
 
 folder, device = sys.argv[1:]
-torch.set_float32_matmul_precision("high")
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
 
@@ -82,6 +81,7 @@ bench = Bench()
 print("ready", torch.cuda.get_device_name() if device.startswith("cuda") else device, "torch", torch.__version__, flush=True)
 for line in sys.stdin:
     what, *words = line.split()
+    torch.set_float32_matmul_precision("highest" if what == "vectors" else "high")
     if what == "vectors":
         bench.encode(int(words[0]), int(words[1]), words[2]).astype("<f4").tofile(words[3])
         print("written", flush=True)

@@ -105,8 +105,8 @@ mod applied {
     /// Sets burn and CubeCL up, before the first device is opened. What their own files and variables say stays, but for
     /// what is set here to something else than the usual.
     ///
-    /// All threads give their work to one stream of a device: CubeCL keeps memory for each stream by itself, and gives that of
-    /// a thread which has ended back to nobody.
+    /// All threads give their work to one stream of a device, whatever files say: CubeCL keeps memory for each stream by
+    /// itself, and gives that of a thread which has ended back to nobody.
     pub(crate) fn apply(settings: KernelSettings, device: &str) -> Result<()> {
         let mut known = SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_some_and(|known| known == settings) {

@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use wb_core::EncoderRef;
 use wb_encoder::{
     DeviceConfig, Devices, Folder, KernelSettings, OpenDevice, Precision,
     self_test::{self, ProbeReport},
@@ -78,7 +77,8 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     open_for(device, model, Precision::Fp32)
 }
 
-fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision) -> Result<OpenDevice> {
+/// [`open`], compared in the precision that trains, too.
+pub(crate) fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision) -> Result<OpenDevice> {
     let is_auto = device == DeviceConfig::Auto && device.needs_self_test();
     let device = resolved(device)?;
     if device == DeviceConfig::Cpu && is_auto {

@@ -8,7 +8,7 @@ use std::{thread, time::Duration};
 
 use anyhow::Result;
 use wb_core::{fingerprint::Fingerprint, lock::host};
-use wb_encoder::{Devices, OpenDevice, is_lost_rank};
+use wb_encoder::{Devices, OpenDevice, Precision, is_lost_rank};
 use wb_ranks::{Member, OtherRanks, Placement, join, serve, share_processor};
 
 use crate::{config::Experiment, device, interrupt::Interrupt, manifest::this_code, output};
@@ -62,7 +62,7 @@ impl Part {
             number: (0, 1),
         };
         if placement.rank > 0 {
-            return other(&placement, &member, &own, interrupt).map(Self::Done);
+            return other(&placement, &member, (&own, experiment.train.precision), interrupt).map(Self::Done);
         }
         let group = OtherRanks::gather(&placement, &member, MEETING, &mut |what| output::note(what))?;
         output::note(format!("rank 0 of {}: the devices of all train together", placement.ranks));
@@ -71,8 +71,14 @@ impl Part {
 }
 
 /// The work of another rank than the first, each of its devices by itself, until rank 0 ends; its exit code.
-fn other(placement: &Placement, member: &Member, own: &Devices, interrupt: &Interrupt) -> Result<u8> {
-    let devices = own.iter().map(|device| device::open(device, None)).collect::<Result<Vec<OpenDevice>>>()?;
+fn other(
+    placement: &Placement,
+    member: &Member,
+    (own, precision): (&Devices, Precision),
+    interrupt: &Interrupt,
+) -> Result<u8> {
+    let open = |device| device::open_for(device, None, precision);
+    let devices = own.iter().map(open).collect::<Result<Vec<OpenDevice>>>()?;
     let names: Vec<&str> = devices.iter().map(|device| device.description.as_str()).collect();
     let (names, ranks, address) = (names.join(" + "), placement.ranks, placement.address());
     let met = devices.iter().enumerate().map(|(at, device)| {

@@ -17,7 +17,7 @@ use crate::{
 const DOCUMENTS: usize = 32_768;
 /// Bytes of a buffer that every device has: of many, a shader binds no larger one.
 const MOST_BYTES: usize = 128 << 20;
-/// Queries that meet them together: their products take half a gigabyte on the device where they are of 32 bits.
+/// Queries that meet them together: their products take a quarter of a gigabyte on the device where they are of 32 bits.
 const QUERIES: usize = 2048;
 /// Queries below which no fewer are tried where a device's memory runs out.
 const LEAST: usize = 32;
@@ -31,9 +31,9 @@ pub(crate) fn pays(queries: usize, documents: usize, dim: usize, k: usize) -> bo
     queries.saturating_mul(documents).saturating_mul(dim) >= FEW && documents >= MANY.saturating_mul(k)
 }
 
-/// Bytes of host memory that a search needs for it: documents regrouped, and what the device gives of three parts.
+/// Bytes of host memory that a search needs for it: documents regrouped, and what the device gives of four parts.
 pub(crate) fn bytes(dim: usize) -> u64 {
-    (4 * DOCUMENTS * dim + 3 * 4 * QUERIES * DOCUMENTS / GROUP) as u64
+    ((4 * DOCUMENTS * dim).min(MOST_BYTES) + 4 * 4 * QUERIES * DOCUMENTS / GROUP) as u64
 }
 
 /// True where no vector is longer than 1, up to rounding, as the device needs them.

@@ -9,7 +9,6 @@ use crate::{
     CodeIndex, Error, FoundUnit, LinePattern, PartedQuestion, RankingWeights, Result, SearchQuestion,
     excerpts::Excerpts,
     file_lines::{FileLines, run},
-    files::language_and_role,
     index::Changes,
     patterns::{MatchedLine, MatchedLines},
     structure::QuestionAim,
@@ -155,7 +154,7 @@ impl SearchAnswer {
             stale: changed
                 .into_iter()
                 .chain(gone)
-                .filter(|path| index.is_searched(path) || language_and_role(found.named(path), "").is_some())
+                .filter(|path| index.is_searched(path) || found.kind_of(path).is_some())
                 .collect(),
             unread,
             answers: Vec::new(),
@@ -304,12 +303,12 @@ fn why_empty(
         (true, true) => NO_WORDS.to_owned(),
         (false, true) => {
             let unknown = unknown.join(", ");
-            match index.files().len() - n_searched {
+            match index.n_of_no_kind() {
                 0 => format!("none of the files has {unknown}"),
                 others => {
-                    let more = if others == 1 { "one more file" } else { &format!("{others} more files") };
+                    let more = if others == 1 { "one more" } else { &format!("{others} more") };
                     format!(
-                        "none of the {n_searched} files that words are looked for in has {unknown}; `-e` looks into {more}"
+                        "none of the {n_searched} files that words are looked for in has {unknown}; patterns look into {more}"
                     )
                 }
             }
@@ -326,7 +325,7 @@ fn why_empty(
                         None => none.to_owned(),
                         Some(first) => {
                             let (n, of) = (stale.len(), "of the files with such lines changed since they were indexed");
-                            format!("{none}; {n} {of} ({first}): `--fresh` reads them first")
+                            format!("{none}; {n} {of} ({first})")
                         }
                     }
                 }

@@ -1,7 +1,8 @@
 //! Sources of a project's dependencies by their names: packages of Cargo's registry, of node_modules and of site-packages.
 
 use std::{
-    collections::BTreeSet,
+    cmp::Reverse,
+    collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
 };
@@ -12,6 +13,9 @@ use crate::{Error, Result, files::plain::plain_text};
 
 /// Bytes of a lock file.
 const MOST_OF_LOCK: u64 = 16 << 20;
+
+/// Folders that some packages install beside their modules.
+const BESIDE: [&str; 7] = ["tests", "test", "docs", "doc", "examples", "benchmarks", "scripts"];
 
 /// The folder of a dependency's source; of several the one that the project uses, as far as its lock file or the order of
 /// the places says so.
@@ -104,8 +108,12 @@ fn modules_of(packages: &Path, name: &str) -> Vec<PathBuf> {
     let Some(record) = plain_text(&info.join("RECORD"), MOST_OF_LOCK) else { return Vec::new() };
     let folders = record.lines().filter_map(|line| Some(line.split(',').next()?.split_once('/')?.0));
     let is_module = |folder: &&str| !folder.contains('.') && !folder.starts_with('_') && *folder != "bin";
-    let folders: BTreeSet<&str> = folders.filter(is_module).collect();
-    folders.into_iter().map(|folder| packages.join(folder)).collect()
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    folders.filter(is_module).for_each(|folder| *files.entry(folder).or_default() += 1);
+    // The module is the largest, tests and the like that were installed beside it come last.
+    let mut folders: Vec<(&str, usize)> = files.into_iter().collect();
+    folders.sort_by_key(|(folder, files)| (BESIDE.contains(folder), Reverse(*files)));
+    folders.into_iter().map(|(folder, _)| packages.join(folder)).collect()
 }
 
 #[cfg(test)]
@@ -131,10 +139,10 @@ mod tests {
             assert_eq!(found(&root.join("app"), "mane"), full.join(store));
         }
         let packages = root.join(".venv/lib/python3.12/site-packages");
-        for folder in ["yaml", "PyYAML-6.0.2.dist-info"] {
+        for folder in ["examples", "yaml", "PyYAML-6.0.2.dist-info"] {
             fs::create_dir_all(packages.join(folder)).unwrap();
         }
-        let record = "PyYAML-6.0.2.dist-info/RECORD,,\n_yaml/__init__.py,,\nyaml/__init__.py,sha256=x,12\n";
+        let record = "PyYAML-6.0.2.dist-info/RECORD,,\nexamples/a.py,,\nexamples/b.py,,\n_yaml/__init__.py,,\nyaml/__init__.py,sha256=x,12\n";
         fs::write(packages.join("PyYAML-6.0.2.dist-info/RECORD"), record).unwrap();
         assert!(found(root, "pyyaml").ends_with("site-packages/yaml"));
         assert_eq!(dependency(root, "").unwrap_err().hint(), Some("--dependency serde"));

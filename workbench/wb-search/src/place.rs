@@ -69,7 +69,8 @@ impl IndexPlace {
     }
 
     /// A folder or a file that answers are to be below, as it is typed: its path in the project, and in full, as a further
-    /// folder has it. Nothing for the project's own folder.
+    /// folder has it. Nothing for the project's own folder,
+    /// or one above it.
     pub fn below(&self, typed: &str) -> Result<Vec<String>> {
         if typed.is_empty() {
             return Ok(Vec::new());
@@ -80,7 +81,8 @@ impl IndexPlace {
             Error::failed(what).with_hint("paths are taken from the project's folder: src/parser").with_cause(error)
         };
         let full = full.canonicalize().map_err(is_gone)?;
-        if full == self.root {
+        // Below a folder above the project is all of it.
+        if self.root.starts_with(&full) {
             return Ok(Vec::new());
         }
         let forms = full.strip_prefix(&self.root).ok().into_iter().chain([full.as_path()]);

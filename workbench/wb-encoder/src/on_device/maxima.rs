@@ -1,5 +1,7 @@
 //! Products of vectors on a device, for exact search.
 
+use std::cmp::Ordering;
+
 use burn::tensor::{Device, FloatDType, Tensor};
 use ndarray::{Array2, ArrayView2, concatenate, s};
 use wb_core::{GroupMaxima, group_maxima::GROUP};
@@ -93,7 +95,11 @@ impl DeviceMaxima {
         for ((query, group), found) in found.indexed_iter() {
             let own = exact.slice(s![query, group * GROUP..(group + 1) * GROUP]);
             let greatest = own.fold(f64::NEG_INFINITY, |greatest, x| greatest.max(*x));
-            worst = worst.max((f64::from(*found) - greatest).abs());
+            let apart = (f64::from(*found) - greatest).abs();
+            // Also where it is no number, which no maximum would have.
+            if apart.partial_cmp(&worst) != Some(Ordering::Less) {
+                worst = apart;
+            }
         }
         Ok(worst as f32)
     }
@@ -111,7 +117,7 @@ impl DeviceMaxima {
             return Ok(());
         }
         let mut measured = self.measure(dim)?;
-        if self.float.is_some() && measured > self.bound(dim) {
+        if self.float.is_some() && measured.partial_cmp(&self.bound(dim)).is_none_or(Ordering::is_gt) {
             self.float = None;
             measured = self.measure(dim)?;
         }

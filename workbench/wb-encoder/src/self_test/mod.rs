@@ -72,9 +72,20 @@ impl ProbeReport {
         match &self.failure {
             None => Ok(()),
             Some(failure) => {
-                Err(cannot_use(&self.device, failure.clone()).with_hint(match failure.starts_with(guard::HUNG) {
-                    true => "run with device=cpu, or give a slow device more time with WB_SELF_TEST_SECONDS=300".into(),
-                    false => format!("run with device=cpu; look closer with `wb doctor --device {}`", self.device),
+                // What goes wrong in 16 bits alone.
+                let sixteen = Precision::ALL
+                    .into_iter()
+                    .find(|precision| *precision != Precision::Fp32 && failure.contains(precision.name()));
+                let device = &self.device;
+                Err(cannot_use(device, failure.clone()).with_hint(match (failure.starts_with(guard::HUNG), sixteen) {
+                    (true, _) => {
+                        "run with device=cpu, or give a slow device more time with WB_SELF_TEST_SECONDS=300".into()
+                    }
+                    (_, Some(precision)) => format!(
+                        "train.precision=fp32; look closer with `WB_SELF_TEST_PRECISION={} wb doctor --device {device}`",
+                        precision.name()
+                    ),
+                    _ => format!("run with device=cpu; look closer with `wb doctor --device {device}`"),
                 }))
             }
         }

@@ -143,10 +143,14 @@ fn known_path(index: &CodeIndex, typed: &str) -> Result<String> {
     if path.is_empty() || path == "." {
         return Ok(String::new());
     }
-    let is_below = |file: &str| file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let files = || index.files().iter().map(|file| file.path.as_str());
-    if files().any(is_below) {
-        return Ok(path.to_owned());
+    // A folder of the project that is ignored and searched as a dependency has full paths.
+    for form in [path, &format!("{root}/{path}")] {
+        let is_below =
+            |file: &str| file.strip_prefix(form).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if files().any(is_below) {
+            return Ok(form.to_owned());
+        }
     }
     let name = path.rsplit('/').next().unwrap_or(path);
     let near = files().find(|file| file.rsplit('/').next() == Some(name)).or_else(|| suggest::nearest(path, files()));

@@ -78,7 +78,10 @@ pub(super) fn call(project: &Arc<LiveProject>, call: SearchCall, page: AnswerPag
         false => PartedQuestion::whole(question.clone()),
     };
     if !call.current_file.is_empty() {
-        let current = Some(known_path(index, &call.current_file)?);
+        // One that is not saved yet says as much of what is near it.
+        let known = known_path(index, &call.current_file);
+        let is_plain = !call.current_file.contains(char::is_control);
+        let current = Some(known.or_else(|error| is_plain.then(|| call.current_file.clone()).ok_or(error))?);
         let files = FileContext { current, recent: Vec::new() };
         parted.set_context(&SearchContext { files, ..SearchContext::default() }, &weights.context);
     }

@@ -166,6 +166,16 @@ impl FolderFiles {
         named(&self.further, path)
     }
 
+    /// Language and role of a file that was not read yet: by its path, and where that has no ending, by its first line.
+    pub(crate) fn kind_of(&self, path: &str) -> Option<(&'static str, FileRole)> {
+        let named = self.named(path);
+        language_and_role(named, "").or_else(|| {
+            let has_ending = named.rsplit('/').next().unwrap_or(named).contains('.');
+            let text = if has_ending { None } else { text_below(&self.root, path) };
+            language_and_role(named, &text?)
+        })
+    }
+
     pub(crate) fn skip(&mut self, reason: &'static str) {
         *self.skipped.entry(reason).or_default() += 1;
     }

@@ -8,10 +8,10 @@ use std::{
 use rayon::prelude::*;
 use wb_core::{Progress, fingerprint::text_key};
 
-use super::{CodeIndex, gathered::Gathered};
+use super::{CodeIndex, IndexedFile, gathered::Gathered};
 use crate::{
     Result,
-    files::{FolderFiles, ProjectFile},
+    files::{FolderFiles, ProjectFile, language_and_role},
     history::days_since_change,
     patterns::TrigramFinder,
 };
@@ -38,9 +38,17 @@ impl Changes {
 
     /// Differences between an index and a walk.
     pub(crate) fn between(index: &CodeIndex, found: &FolderFiles) -> Self {
-        let mut before: HashMap<&str, _> =
-            index.files.iter().map(|file| (file.path.as_str(), (file.size, file.modified))).collect();
-        let is_changed = |file: &&ProjectFile| before.remove(file.path.as_str()) != Some((file.size, file.modified));
+        // A file whose kind was not known when it was read, and is now, counts as changed.
+        let kind_is_new = |file: &IndexedFile| {
+            file.language.is_empty() && file.hash != [0; 2] && language_and_role(found.named(&file.path), "").is_some()
+        };
+        let known = index
+            .files
+            .iter()
+            .map(|file| (file.path.as_str(), Some((file.size, file.modified)).filter(|_| !kind_is_new(file))));
+        let mut before: HashMap<&str, _> = known.collect();
+        let is_changed =
+            |file: &&ProjectFile| before.remove(file.path.as_str()).flatten() != Some((file.size, file.modified));
         let changed = found.files.iter().filter(is_changed).map(|file| file.path.clone()).collect();
         let mut gone: Vec<String> = before.into_keys().map(str::to_owned).collect();
         gone.sort_unstable();

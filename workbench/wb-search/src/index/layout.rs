@@ -15,7 +15,7 @@ use crate::{
     patterns::{FileList, Trigram},
 };
 
-const MAGIC: Magic = *b"wbunit\x00\x02";
+const MAGIC: Magic = *b"wbunit\x00\x01";
 const SECTIONS: usize = 7;
 
 /// The sections of an index, and the way to a word's postings.

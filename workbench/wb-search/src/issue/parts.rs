@@ -51,7 +51,7 @@ macro_rules! pattern {
 }
 
 // Colors and other commands to a terminal, and links in it.
-pattern!(ESCAPE, r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>78]");
+pattern!(ESCAPE, r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>78]");
 pattern!(COMMENT, r"(?s)<!--.*?-->");
 pattern!(LINK, r"https?://\S+");
 // A frame of Python's.

@@ -109,8 +109,11 @@ impl CodeIndex {
             while indexed.next_if(|(known, _)| known.path < file.path).is_some() {}
             let indexed = indexed.next_if(|(known, _)| known.path == file.path);
             let known = indexed.filter(|(known, _)| (known.size, known.modified) == (file.size, file.modified));
-            let (mut language, mut role) =
-                language_and_role(found.named(&file.path), "").unwrap_or(("", FileRole::Other));
+            let of_path = match indexed {
+                Some(_) => language_and_role(found.named(&file.path), ""),
+                None => found.kind_of(&file.path),
+            };
+            let (mut language, mut role) = of_path.unwrap_or(("", FileRole::Other));
             // What a file begins with may say more than its path does.
             if let Some((known, _)) = indexed.filter(|(known, _)| !known.language.is_empty()) {
                 (language, role) = (&known.language, known.role);

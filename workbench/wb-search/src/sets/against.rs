@@ -1,6 +1,9 @@
 //! A ranking against another one: a result that was kept, or a run file of TREC that another tool wrote.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    path::Path,
+};
 
 use wb_core::{
     Seed, remote,
@@ -49,7 +52,14 @@ impl LoadedSet {
                 let what = format!("{contestant} is a result on {}, expected one on {}", measured.set, self.set);
                 return Err(Error::failed(what).with_hint(format!("--set {}", measured.set)));
             }
-            if !self.questions.iter().any(|question| measured.has(&question.id)) {
+            let of_question =
+                |one: &SetQuestion| (one.id.clone(), one.key(self.set, &self.repositories[one.repository]));
+            let (ids, keys): (HashSet<String>, HashSet<String>) = self.questions.iter().map(of_question).unzip();
+            let is_here = |one: &QuestionValues| match one.asked.is_empty() {
+                true => ids.contains(&one.id),
+                false => keys.contains(&one.asked),
+            };
+            if !measured.questions.iter().any(is_here) {
                 return Err(self.no_question_of(&contestant));
             }
             measured.contestant = format!("{} ({contestant})", measured.contestant);
@@ -85,26 +95,29 @@ impl LoadedSet {
 }
 
 impl Measured {
-    fn has(&self, id: &str) -> bool {
-        self.questions.iter().any(|question| question.id == id)
-    }
-
     /// Compares it with another one, on the questions that have a metric in both, which count as in the set's mean. A question
     /// is the same where its text, its repository and its gold are, or, in what another tool wrote, its name; says how many
     /// are.
     pub fn compare(&mut self, set: &LoadedSet, other: &Self) -> Result<usize> {
-        let keyed = other.questions.iter().filter(|question| !question.asked.is_empty());
-        let by_key: HashMap<&str, &QuestionValues> =
-            keyed.map(|question| (question.asked.as_str(), question)).collect();
+        // Of several with one key, the first is the first, and so on.
+        let mut by_key: HashMap<&str, VecDeque<&QuestionValues>> = HashMap::new();
+        for question in other.questions.iter().filter(|question| !question.asked.is_empty()) {
+            by_key.entry(&question.asked).or_default().push_back(question);
+        }
         let named = other.questions.iter().filter(|question| question.asked.is_empty());
         let by_name: HashMap<&str, &QuestionValues> = named.map(|question| (question.id.as_str(), question)).collect();
-        let same = |question: &QuestionValues| {
-            by_key.get(question.asked.as_str()).or_else(|| by_name.get(question.id.as_str())).copied()
+        let mut same = Vec::new();
+        for question in &self.questions {
+            let keyed = by_key.get_mut(question.asked.as_str()).and_then(VecDeque::pop_front);
+            same.extend(keyed.or_else(|| by_name.get(question.id.as_str()).copied()).map(|other| (question, other)));
+        }
+        // Before questions had keys, semble's tokens were counted in another way.
+        let counts = |name: &str, other: &QuestionValues| {
+            !(set.set == SearchSet::Semble && other.asked.is_empty() && name == "tokens_to_first_hit")
         };
         for name in self.metrics.keys() {
-            let pairs = self.questions.iter().filter_map(|question| {
-                let value = same(question)?.values.get(name)?;
-                Some((question.at, [*question.values.get(name)?, *value]))
+            let pairs = same.iter().filter(|(_, other)| counts(name, other)).filter_map(|(question, other)| {
+                Some((question.at, [*question.values.get(name)?, *other.values.get(name)?]))
             });
             let (at, pairs): (Vec<usize>, Vec<[f64; 2]>) = pairs.unzip();
             if pairs.is_empty() {
@@ -117,7 +130,7 @@ impl Measured {
             let interval = bootstrap_interval(&differences, 0.95, RESAMPLES, Seed(7));
             self.against.insert(name.clone(), Comparison { interval, ..compare(&own, &beside, Seed(7))? });
         }
-        Ok(self.questions.iter().filter(|question| same(question).is_some()).count())
+        Ok(same.len())
     }
 }
 

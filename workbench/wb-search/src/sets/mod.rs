@@ -255,13 +255,15 @@ pub struct SetQuestion {
 }
 
 impl SetQuestion {
-    /// Key of all that makes it this question of a set. Lines are none of that where the set is made of a repository, which
-    /// changes.
+    /// Key of its text, its repository and its gold. Of a set that is made of a repository, the repository's name and lines do
+    /// not count: it is asked in another folder, and after a change.
     fn key(&self, set: SearchSet, repository: &Repository) -> String {
         let mut key = Fingerprint::builder();
-        key.text(&repository.name).text(&self.category).text(&self.text);
+        let is_made = set == SearchSet::Own;
+        key.text(if is_made { "" } else { &repository.name }).text(&self.category).text(&self.text);
+        key.number(self.primary as u64).text(self.symbol.as_deref().unwrap_or_default());
         for Target { path, lines } in &self.targets {
-            let lines = lines.filter(|_| set != SearchSet::Own);
+            let lines = lines.filter(|_| !is_made);
             key.text(path).text(&format!("{lines:?}"));
         }
         key.finish().short().to_owned()

@@ -411,7 +411,7 @@ fn answers_below_a_path_are_asked_for_as_it_is_typed() {
     for (typed, expected) in [("src", "src"), ("./src/", "src"), ("src/../src/a.rs", "src/a.rs")] {
         assert_eq!(place.below(typed).unwrap(), both(expected), "{typed}");
     }
-    for all in ["", "."] {
+    for all in ["", ".", "..", "/"] {
         assert_eq!(place.below(all).unwrap(), Vec::<String>::new(), "{all}");
     }
     assert_eq!(place.below(&place.root.join("src").to_string_lossy()).unwrap(), both("src"));

@@ -42,6 +42,8 @@ fn frames_of_a_trace_lead_to_their_lines() {
     assert_eq!(found(&index, colored, &weights)[0], "src/other.rs:44");
     let linked = "at \u{1b}]8;;file:///x\u{1b}\\src/other.rs:50\u{1b}]8;;\u{7}\n";
     assert_eq!(found(&index, linked, &weights)[0], "src/other.rs:44");
+    let endless = "boom\n\u{1b}]0;a title without an end\nat src/other.rs:50\n";
+    assert_eq!(found(&index, endless, &weights)[0], "src/other.rs:44");
 }
 
 #[test]

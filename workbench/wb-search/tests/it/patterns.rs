@@ -119,7 +119,7 @@ fn lines_of_a_file_that_was_touched_are_in_its_units() {
     assert_eq!(
         ask().empty.unwrap(),
         "none of the lines that match the pattern is in a unit with its words; 1 of the files with such lines changed since \
-         they were indexed (a.rs): `--fresh` reads them first"
+         they were indexed (a.rs)"
     );
 }
 

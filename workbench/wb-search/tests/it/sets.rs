@@ -133,6 +133,16 @@ fn questions_are_compared_by_what_they_ask() {
     assert_eq!((then.questions[0].id.as_str(), now.questions[1].id.as_str()), ("docstring:0", "docstring:1"));
     assert_eq!(now.compare(&set, &then).unwrap(), 2);
     assert_eq!(now.against["docstring_p@1"].difference, 0.0);
+    // Two that ask the same of one file, one of them answered worse, are each themselves.
+    let twin = load.replace("load", "read");
+    let twins = project(&[("shop/a.py", &format!("{load}\n\n{twin}"))]);
+    let mut of_twins = measured(SearchSet::Own, &twins.path().join("shop"));
+    assert_eq!(of_twins.questions[0].asked, of_twins.questions[1].asked);
+    of_twins.questions[1].values.insert("docstring_p@1".to_owned(), 0.25);
+    let mut again = of_twins.clone();
+    let twins = SearchSet::Own.load(&twins.path().join("shop")).unwrap();
+    assert_eq!(again.compare(&twins, &of_twins).unwrap(), of_twins.questions.len());
+    assert_eq!(again.against["docstring_p@1"].wins_ties_losses, [0, 2, 0]);
     // What another tool wrote has names alone.
     then.questions.iter_mut().for_each(|question| question.asked.clear());
     assert_eq!(now.compare(&set, &then).unwrap(), 2);

@@ -165,12 +165,20 @@ impl Session<'_> {
                     "train.batch.micro_tokens=auto goes on in smaller parts; less memory also with train.gradient_checkpointing=true, train.precision=bf16"
                 }
             };
-            // What was too much was a pass: the weights are those of the last whole step. Where they cannot be had either, the
-            // checkpoint before this one stands.
-            let kept = step > 1 && self.checkpoint().is_ok();
-            let hint =
-                if kept { format!("{hint}; with --resume it goes on from step {}", step - 1) } else { hint.into() };
-            return Err(training_stopped(step, &error.to_string()).with_hint(hint));
+            // What was too much was a pass: the weights are those of the last whole step.
+            self.state.forget_gradients(self.backbone);
+            let mut what = error.to_string();
+            let kept = if step > 1 { self.checkpoint() } else { Ok(()) };
+            if let Err(error) = &kept {
+                what += &format!("; and the steps since the last checkpoint could not be kept: {error}");
+            }
+            // Only this is no other config to go on with.
+            let goes_on = step > 1 && kept.is_ok() && self.job.config.batch.micro_tokens == MicroTokens::Most(0);
+            let hint = match goes_on {
+                true => format!("{hint}; with --resume it goes on from step {}", step - 1),
+                false => hint.to_owned(),
+            };
+            return Err(training_stopped(step, &what).with_hint(hint));
         };
         self.state.forget_gradients(self.backbone);
         self.state.micro_tokens = most;
