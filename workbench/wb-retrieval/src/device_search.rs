@@ -91,7 +91,7 @@ pub(crate) fn search(
     Ok(())
 }
 
-/// What a device gives of queries, so many at once, and half as many whenever its memory runs out.
+/// Greatest products that a device gives of queries, so many at once, and half as many whenever its memory runs out.
 fn maxima(device: &mut dyn GroupMaxima, queries: ArrayView2<'_, f32>, at_once: &mut usize) -> Result<Array2<f32>> {
     loop {
         let parts = queries.axis_chunks_iter(Axis(0), *at_once).map(|part| device.maxima(part));
