@@ -9,14 +9,13 @@ pub use mimalloc::MiMalloc as Allocator;
 
 /// Milliseconds for which freed memory is held in case that it is wanted again.
 ///
-/// mimalloc's third version holds it for a second: to index 79 MB took 362 MB in place of 257, a first question that
-/// makes its index 190 in place of 121, in the same time.
+/// mimalloc's third version holds it for a second; reports/LOG.md has what that took.
 const HOLD_FREED: i8 = 10;
 
 /// `mi_option_purge_delay`, which stands before the number of NUMA nodes in `mimalloc.h` and has no name in Rust.
 const PURGE_DELAY: mi_option_t = mi_option_use_numa_nodes - 1;
 
-/// Begins: called first of all. `MIMALLOC_PURGE_DELAY` of the environment goes before.
+/// Sets the delay, before anything else is done. `MIMALLOC_PURGE_DELAY` of the environment goes before.
 pub fn give_back_soon() {
     // SAFETY: reads one number and writes it to a table that mimalloc has made before `main`; any number is allowed.
     unsafe { mi_option_set_default(PURGE_DELAY, HOLD_FREED.into()) }
@@ -24,8 +23,7 @@ pub fn give_back_soon() {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::c_long;
-    use std::process::Command;
+    use std::{ffi::c_long, process::Command};
 
     use libmimalloc_sys::mi_option_get;
 

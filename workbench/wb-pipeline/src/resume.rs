@@ -122,14 +122,10 @@ fn differences(run: &RunDir, experiment: &Experiment, parts: &BTreeMap<String, S
 }
 
 fn deciding(experiment: &Experiment) -> Value {
+    let experiment = Experiment { train: experiment.train.as_begun(), ..experiment.clone() };
     let mut all = serde_json::to_value(experiment).unwrap_or_default();
     if let Value::Object(sections) = &mut all {
         sections.retain(|name, _| DECIDE.contains(&name.as_str()));
-        // The same bytes until memory runs out, and what goes on then.
-        let parts = sections.get_mut("train").and_then(|train| train.pointer_mut("/batch/micro_tokens"));
-        if let Some(parts) = parts.filter(|parts| *parts == "auto") {
-            *parts = 0.into();
-        }
     }
     all
 }

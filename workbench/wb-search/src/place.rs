@@ -64,13 +64,11 @@ impl IndexPlace {
     fn path_of(&self, typed: &Path) -> Result<String> {
         let full = self.root.join(typed);
         let full = full.canonicalize().or_else(|_| std::path::absolute(&full)).unwrap_or(full);
-        let is_no_text = || Error::failed(format!("{} is not UTF-8, as paths of an index are", full.display()));
-        slashed(full.strip_prefix(&self.root).unwrap_or(&full)).ok_or_else(is_no_text)
+        as_indexed(full.strip_prefix(&self.root).unwrap_or(&full))
     }
 
     /// A folder or a file that answers are to be below, as it is typed: its path in the project, and in full, as a further
-    /// folder has it. Nothing for the project's own folder,
-    /// or one above it.
+    /// folder has it. Nothing for the project's own folder, or one above it.
     pub fn below(&self, typed: &str) -> Result<Vec<String>> {
         if typed.is_empty() {
             return Ok(Vec::new());
@@ -86,8 +84,7 @@ impl IndexPlace {
             return Ok(Vec::new());
         }
         let forms = full.strip_prefix(&self.root).ok().into_iter().chain([full.as_path()]);
-        let is_no_text = || Error::failed(format!("{} is not UTF-8, as paths of an index are", full.display()));
-        forms.map(|path| slashed(path).ok_or_else(is_no_text)).collect()
+        forms.map(as_indexed).collect()
     }
 
     /// The index as it is kept; `None` where there is none yet, or one of another version. What it has beside its units is of
@@ -212,6 +209,11 @@ impl IndexPlace {
         }
         Ok(())
     }
+}
+
+/// A path as an index has it.
+fn as_indexed(path: &Path) -> Result<String> {
+    slashed(path).ok_or_else(|| Error::failed(format!("{} is not UTF-8, as paths of an index are", path.display())))
 }
 
 /// True for the error of a folder that cannot be written in.

@@ -232,6 +232,15 @@ pub enum Keep {
 }
 
 impl TrainConfig {
+    /// The config by which a training is told from others when it is gone on with: one word for what gives the same bytes until
+    /// memory runs out, so that who was told to write `micro_tokens: auto` then can go on.
+    #[must_use]
+    pub fn as_begun(&self) -> Self {
+        let mut begun = self.clone();
+        begun.batch.micro_tokens = MicroTokens::Most(self.batch.micro_tokens.at_first());
+        begun
+    }
+
     /// Refuses names of data sets that are not among the known ones, and known ones that have no weight where they need one.
     pub fn check_datasets(&self, known: &[String]) -> Result<()> {
         self.mix.check_names(known)?;

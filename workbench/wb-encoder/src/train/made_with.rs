@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wb_core::fingerprint::Fingerprint;
 
-use super::{Meeting, MicroTokens, TrainConfig, TrainJob, objectives::Objectives};
+use super::{Meeting, TrainJob, objectives::Objectives};
 use crate::{error::Result, parameters::Parameters};
 
 fn meeting(meeting: Meeting<'_>) -> String {
@@ -13,14 +13,6 @@ fn meeting(meeting: Meeting<'_>) -> String {
         Meeting::Tokens(late) => format!("{:?}", late.config()),
         Meeting::Together(reading, max_tokens) => Fingerprint::of_json(&(reading, max_tokens)).to_string(),
     }
-}
-
-/// The config, with one word for what gives the same bytes until memory runs out: who was told to write
-/// `micro_tokens: auto` then can go on.
-fn alike(config: &TrainConfig) -> TrainConfig {
-    let mut alike = config.clone();
-    alike.batch.micro_tokens = MicroTokens::Most(config.batch.micro_tokens.at_first());
-    alike
 }
 
 /// Everything that must be the same to go on from a checkpoint.
@@ -41,7 +33,7 @@ pub(super) fn made_with(
         }
     }
     let entries = [
-        ("config", Fingerprint::of_json(&alike(job.config)).to_string()),
+        ("config", Fingerprint::of_json(&job.config.as_begun()).to_string()),
         ("frozen weights", frozen.finish().to_string()),
         ("meeting", meeting(job.meeting)),
         ("guide", job.guide.map(|guide| guide.fingerprint().to_string()).unwrap_or_default()),

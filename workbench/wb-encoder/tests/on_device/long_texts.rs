@@ -3,7 +3,7 @@
 use wb_encoder::{Architecture, Backbone, BurnBackbone, Pooling};
 
 use crate::{
-    own_process::{counts_memory, own_process},
+    own_process::{counts_memory, passes_alone},
     passes::{batch, model, qwen3},
     test_device,
 };
@@ -15,8 +15,7 @@ const MOST: u64 = 400_000_000;
 
 #[test]
 fn a_long_text_needs_no_square_of_its_length() {
-    let status = own_process("long_texts::a_long_text").status().unwrap();
-    assert!(status.success(), "a text of {TOKENS} tokens: {status}");
+    passes_alone("long_texts::a_long_text");
 }
 
 #[test]

@@ -14,6 +14,12 @@ pub fn own_process(test: &str) -> Command {
     command
 }
 
+/// Runs one ignored test in a process of its own, which has to pass.
+pub fn passes_alone(test: &str) {
+    let status = own_process(test).status().unwrap();
+    assert!(status.success(), "{test}: {status}");
+}
+
 /// True where a device counts its memory; a test that needs that is said to be skipped elsewhere.
 pub fn counts_memory(device: &OpenDevice, test: &str) -> bool {
     let counts = device.burn().memory_pool_usage().is_some();

@@ -14,7 +14,7 @@ use wb_encoder::{
 };
 
 use crate::{
-    own_process::{counts_memory, own_process},
+    own_process::{counts_memory, passes_alone},
     test_device,
 };
 
@@ -295,8 +295,7 @@ fn what_crosses_in_a_step_is_counted() {
 /// In a process of its own, without what other tests left on the device.
 #[test]
 fn a_tape_that_is_dropped_leaves_nothing() {
-    let status = own_process("passes::tapes_that_are_dropped").status().unwrap();
-    assert!(status.success(), "dropped tapes: {status}");
+    passes_alone("passes::tapes_that_are_dropped");
 }
 
 #[test]
@@ -387,8 +386,7 @@ fn layers_that_are_computed_again_give_the_same_gradients() {
 /// through differs by a few bytes. In a process of its own, without what other tests left on the device.
 #[test]
 fn memory_stays_over_two_hundred_steps() {
-    let status = own_process("passes::two_hundred_steps").status().unwrap();
-    assert!(status.success(), "two hundred steps: {status}");
+    passes_alone("passes::two_hundred_steps");
 }
 
 #[test]

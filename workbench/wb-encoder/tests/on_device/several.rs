@@ -5,7 +5,7 @@ use wb_encoder::{
 };
 
 use crate::{
-    own_process::{counts_memory, own_process},
+    own_process::{counts_memory, passes_alone},
     passes::{GRADIENTS, Loss, STATES, apart, batch, bert, model, norm, step},
     test_device,
     training::{HARD, config, losses, run},
@@ -56,8 +56,7 @@ fn a_device_and_the_processor_train_as_one() {
 /// Each pass has a thread of its own for each device: what that leaves on the device is taken again by the next.
 #[test]
 fn threads_that_have_ended_keep_no_memory() {
-    let status = own_process("several::forty_passes").status().unwrap();
-    assert!(status.success(), "forty passes: {status}");
+    passes_alone("several::forty_passes");
 }
 
 #[test]

@@ -6,8 +6,7 @@ mod table;
 use std::{
     io::{self, ErrorKind},
     path::Path,
-    sync::Mutex,
-    sync::{OnceLock, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use wb_core::{Error, painted::Painted};

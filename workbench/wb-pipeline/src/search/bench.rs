@@ -16,6 +16,7 @@ use wb_search::{
     vector_store,
     vectors::embed,
 };
+use wb_sql::benchmarks::files::writable;
 
 use super::{Told, expect_reading, open};
 use crate::{output, requirements};
@@ -122,7 +123,8 @@ impl SearchBench<'_> {
             }
         }
         expect_model(self.encoder.is_some() || self.rerank.is_some(), self.device)?;
-        [self.json, self.trec].into_iter().flatten().try_for_each(can_be_written)?;
+        self.json.map_or(Ok(()), |file| writable(file, "--json"))?;
+        self.trec.map_or(Ok(()), |file| writable(file, "--trec"))?;
         let opened = self.encoder.as_ref().map(|reference| open(reference, self.device)).transpose()?;
         let mut indexed = indexed(*set, folder, progress)?;
         if self.in_context && indexed.0.questions.iter().all(|question| question.context == SearchContext::default()) {
@@ -185,17 +187,6 @@ impl SearchBench<'_> {
         let known = own.metrics.iter().map(|(name, value)| (name.clone(), value.value)).collect();
         requirements::reached(&known, &self.require, own.set.name())
     }
-}
-
-/// An error where a file cannot be written for want of its folder: told before the work, which would be lost.
-pub(super) fn can_be_written(file: &Path) -> Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let there = folder.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
-    if file.is_dir() || there.is_some_and(|there| !there.as_os_str().is_empty() && !there.is_dir()) {
-        let what = format!("cannot write {}, expected a file in a folder", file.display());
-        return Err(Error::failed(what).with_hint("another file").into());
-    }
-    Ok(())
 }
 
 /// A table of kinds of questions with their intervals, for the metrics that say most; nothing of a set of one kind.

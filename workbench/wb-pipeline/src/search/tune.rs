@@ -14,9 +14,11 @@ use wb_search::{
     sets::{IndexedSet, Measured, SearchSet, measure, tune as fit, tune_reading, worth, worth_of_reading},
 };
 
+use wb_sql::benchmarks::files::writable;
+
 use super::{
     Told,
-    bench::{add_vectors, can_be_written, expect_model, indexed},
+    bench::{add_vectors, expect_model, indexed},
     open,
 };
 use crate::{encoder::open_cross_encoder, output, session};
@@ -56,7 +58,7 @@ pub fn tune(
         return Err(error.with_hint("to search for the word: wb search -- tune").into());
     }
     expect_model(encoder.is_some() || reranker.is_some(), device)?;
-    out.map_or(Ok(()), can_be_written)?;
+    out.map_or(Ok(()), |file| writable(file, "--out"))?;
     let opened = encoder.map(|reference| open(&reference, device)).transpose()?;
     let reranker = reranker.map(|reference| open_cross_encoder(&reference, session::runs(), device)).transpose()?;
     let mut read = Vec::new();

@@ -68,9 +68,8 @@ pub(crate) fn plain_text(text: &str) -> Cow<'_, str> {
 }
 
 impl IssueParts {
-    /// Takes a text apart.
+    /// Takes a text apart, which has no commands to a terminal.
     pub fn of(text: &str) -> Self {
-        let text: &str = &plain_text(text);
         let text = COMMENT.as_ref().map_or_else(|| text.into(), |comment| comment.replace_all(text, " "));
         let mut parts = Self::default();
         let mut fences = FenceReader::default();

@@ -150,12 +150,11 @@ fn as_word(text: &str) -> String {
 /// The path that a word of a run file stands for: white space and `%` are written by their bytes, and nothing else is.
 fn from_word(word: &str) -> String {
     let (mut bytes, mut rest) = (Vec::with_capacity(word.len()), word.as_bytes());
-    while let Some((first, behind)) = rest.split_first() {
-        let coded = behind.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
-        match coded.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => (bytes.push(byte), rest = &behind[2..]).0,
-            None => (bytes.push(*first), rest = behind).0,
-        }
+    while let [first, behind @ ..] = rest {
+        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        let coded = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        bytes.push(coded.unwrap_or(*first));
+        rest = if coded.is_some() { &behind[2..] } else { behind };
     }
     String::from_utf8(bytes).unwrap_or_else(|_| word.to_owned())
 }

@@ -38,9 +38,7 @@ impl AtCommit<'_> {
         let folders = names.into_iter().filter(|name| !name.is_empty()).map(|name| corpora.join(name));
         folders.filter(|folder| folder.is_dir()).find(|folder| self.is_at_commit(folder))
     }
-}
 
-impl AtCommit<'_> {
     /// False for a checkout that says itself that it is of another commit.
     fn is_at_commit(&self, folder: &Path) -> bool {
         let head = folder.join(".git").exists().then(|| head_commit(folder)).flatten();

@@ -277,14 +277,6 @@ impl SetQuestion {
     }
 }
 
-impl Target {
-    /// A place by a path as people write it: `./a.py`, `src\\a.py`.
-    fn of(path: &str, lines: Option<[u32; 2]>) -> Self {
-        let path = path.replace('\\', "/");
-        Self { path: path.trim_start_matches("./").to_owned(), lines }
-    }
-}
-
 /// A place that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -292,6 +284,14 @@ pub struct Target {
     pub path: String,
     /// Lines, where they are known.
     pub lines: Option<[u32; 2]>,
+}
+
+impl Target {
+    /// A place by a path as people write it: `./a.py`, `src\\a.py`.
+    fn of(path: &str, lines: Option<[u32; 2]>) -> Self {
+        let path = path.replace('\\', "/");
+        Self { path: path.trim_start_matches("./").to_owned(), lines }
+    }
 }
 
 /// Lines of a file as sets of JSON lines write them.

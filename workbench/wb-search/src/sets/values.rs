@@ -152,11 +152,9 @@ pub(super) fn values(
     }
     // semble counts what is read of 50 units, and so much where none is right; without gold nothing.
     if set == SearchSet::Semble {
-        let read = &found[..found.len().min(SEMBLES_DEPTH)];
-        let at = read.iter().position(any_shown);
-        let cost = at.map_or(SEMBLES_CAP, |at| sizes[..=at].iter().sum::<f64>() / CHARS as f64);
+        let is_read = first(&any_shown).is_some_and(|at| at < SEMBLES_DEPTH);
         if !question.targets.is_empty() {
-            put("tokens_to_first_hit", cost);
+            put("tokens_to_first_hit", if is_read { tokens(&any_shown) } else { SEMBLES_CAP });
         }
         return values;
     }

@@ -34,20 +34,20 @@ pub fn folder(path: &Path, what: &str) -> Result<()> {
 }
 
 /// Refuses a file that could not be written when all is done: told before anything is judged. Folders on its way that
-/// are not there will be made.
-pub fn writable(path: &Path) -> Result<()> {
+/// are not there will be made. `option` is what named it.
+pub fn writable(path: &Path, option: &str) -> Result<()> {
     if remote::is_remote(path) {
         return Ok(());
     }
-    let hint = "--json OUT is a file that will be written, or replaced";
+    let hint = || format!("{option} OUT is a file that will be written, or replaced");
     if path.is_dir() {
-        return Err(Error::file(path, "a folder, not a file").with_hint(hint));
+        return Err(Error::file(path, "a folder, not a file").with_hint(hint()));
     }
     let above = path.ancestors().skip(1).find(|above| above.as_os_str().is_empty() || above.exists());
     let above = above.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !above.is_dir() {
         let message = format!("cannot be written: {} is not a folder", above.display());
-        return Err(Error::file(path, message).with_hint(hint));
+        return Err(Error::file(path, message).with_hint(hint()));
     }
     let probe = wb_core::atomic::temporary_name(&above.join("wb"));
     fs::File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(Error::io("write in", above))?;

@@ -24,7 +24,7 @@ use crate::{
 pub fn judge(benchmark: SqlBenchmark, arguments: &args::Bench) -> Result<End> {
     let requirements = requirements::of_sql(&arguments.require, benchmark)?;
     if let Some(path) = &arguments.json {
-        files::writable(path)?;
+        files::writable(path, "--json")?;
     }
     interrupt::ends_at_once()?;
     let (dataset, predictions) = inputs(benchmark, arguments)?;

@@ -25,7 +25,7 @@ use crate::{
 pub fn text2sql(arguments: &args::Text2Sql) -> Result<End> {
     let requirements = requirements::of_sql(&arguments.require, SqlBenchmark::Spider)?;
     if let Some(path) = &arguments.json {
-        files::writable(path)?;
+        files::writable(path, "--json")?;
     }
     let mut unmet = Vec::new();
     let end = unless_stopped(run(arguments).map(|rag| unmet = refusals(&rag, &requirements)))?;
