@@ -112,7 +112,7 @@ right=yes
 if is_wanted compare; then
   left=$((seconds - (SECONDS - began)))
   "$python" "$checkout/scripts/gpu/compare.py" --bench "$(program device_bench)" --device "$device" --work "$work" \
-    --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}" || { [ "$?" -eq 3 ] && right=no; }
+    --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}" || right=no
 fi
 
 if ! is_wanted train; then

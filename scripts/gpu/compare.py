@@ -20,6 +20,8 @@ SIZES = [(256, 128), (64, 512)]
 # Shape, layers (none: all).
 SHAPES = [("minilm", None), ("modernbert", None), ("qwen3", None)]
 SMALL_SIZES, SMALL_SHAPES = [(4, 16)], [("minilm", 1), ("modernbert", 3), ("qwen3", 1)]
+# Devices of software hold no table of 50,000 tokens in one buffer.
+SMALL_VOCAB = 8_192
 SEARCH, SMALL_SEARCH = (1_000_000, 1_000_000, 768, 50), (4_096, 20_000, 64, 10)
 ROUNDS = 5
 
@@ -148,7 +150,7 @@ def main():
             continue
         folder = arguments.work / shape
         command = [sys.executable, HERE.parent / "peers/shapes.py", shape, folder, arguments.texts, "--max-tokens", 512]
-        subprocess.run([str(part) for part in command + (["--layers", layers] if layers else [])], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([str(part) for part in command + (["--layers", layers, "--vocab", SMALL_VOCAB] if layers else [])], check=True, stdout=subprocess.DEVNULL)
         sides = {"wb": Side([arguments.bench, folder, arguments.device]), "peer": Side([sys.executable, HERE / "peer.py", folder, peer_device])}
         names = [side.name for side in sides.values()]
         table.device = names[-1]

@@ -1,7 +1,7 @@
 """Makes an encoder of a published model's shape with random weights, laid out as its repository is: what speed and
 memory depend on, without what only a download has. Its tokenizer is learned from the texts.
 
-    python shapes.py SHAPE FOLDER TEXTS.jsonl [--layers N] [--dtype f32|bf16] [--max-tokens N]
+    python shapes.py SHAPE FOLDER TEXTS.jsonl [--layers N] [--vocab N] [--dtype f32|bf16] [--max-tokens N]
 
 SHAPE is one of minilm (all-MiniLM-L6-v2), modernbert (ModernBERT-base), nomic (CodeRankEmbed), qwen3 (Qwen3-Embedding-0.6B), qwen2
 (Qwen2.5-Coder-1.5B, bge-code-v1), gemma (EmbeddingGemma-300M).
@@ -117,13 +117,17 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("texts", type=pathlib.Path)
     parser.add_argument("--layers", type=int)
+    parser.add_argument("--vocab", type=int, help="tokens that the model knows; the published model's unless told")
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--max-tokens", type=int, default=256)
     arguments = parser.parse_args()
     make, special, around, pooling = SHAPES[arguments.shape]
     texts = [json.loads(line) for line in open(arguments.texts, encoding="utf-8")]
     torch.manual_seed(7)
-    model = make(arguments.layers).to(torch.float32 if arguments.dtype == "f32" else torch.bfloat16)
+    model = make(arguments.layers)
+    if arguments.vocab:
+        model.resize_token_embeddings(arguments.vocab)
+    model = model.to(torch.float32 if arguments.dtype == "f32" else torch.bfloat16)
     folder = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)

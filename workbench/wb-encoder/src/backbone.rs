@@ -70,6 +70,10 @@ pub trait Backbone: Send + Sync {
         None
     }
 
+    /// Lets backward passes leave gradients where they are computed until [`Backbone::collect_gradients`], where the backbone
+    /// has a memory of its own.
+    fn keep_gradients(&mut self) {}
+
     /// True where backward passes leave gradients where they were computed until [`Backbone::collect_gradients`], and add
     /// nothing.
     fn keeps_gradients(&self) -> bool {

@@ -14,7 +14,9 @@ use crate::{
     folder::Folder,
     late_interaction::LateInteraction,
     models::Model,
+    precision::Precision,
     text_vectors::TextVectors,
+    weights::MemoryType,
 };
 
 /// Texts that are tokenized, ordered by length and encoded together; the next ones are tokenized meanwhile.
@@ -25,6 +27,8 @@ pub struct BiEncoder {
     /// All but the weights, which the backbone has.
     folder: Folder,
     backbone: Box<dyn Backbone>,
+    /// Numbers of a device's products, where it was opened to encode in them.
+    products: Precision,
 }
 
 impl BiEncoder {
@@ -35,13 +39,32 @@ impl BiEncoder {
         Self::open(folder, device)
     }
 
+    /// [`BiEncoder::open_frozen`] with the weights kept in a type, which on a device is that of its products.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::check_memory_type`], and where the device has not these numbers.
+    pub fn open_kept_as(mut folder: Folder, kind: MemoryType, device: &OpenDevice) -> Result<Self> {
+        kind.check_on(device.is_cpu(), "--dtype")?;
+        folder.check_memory_type(kind)?;
+        let products = kind.precision().filter(|_| !device.is_cpu());
+        // What the processor's kernels read is of no use to a device.
+        folder.keep_as(products.and_then(|_| kind.float()).map_or(kind, MemoryType::Float))?;
+        let mut opened = Self::open_frozen(folder, device)?;
+        if let Some(precision) = products {
+            opened.backbone.set_precision(precision)?;
+            opened.products = precision;
+        }
+        Ok(opened)
+    }
+
     /// Brings an encoder to a device.
     pub fn open(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
         folder.check_lengths("encoder")?;
         let parameters = std::mem::take(&mut folder.model.parameters);
         let backbone = device.open_backbone(Model { parameters, ..folder.model.clone() })?;
         folder.notes.clear();
-        Ok(Self { folder, backbone })
+        Ok(Self { folder, backbone, products: Precision::Fp32 })
     }
 
     /// The encoder as it lies in a folder, with the weights as they are now.
@@ -164,6 +187,9 @@ impl Encoder for BiEncoder {
         // A tokenizer that cannot be written as JSON would not have been read from it.
         fingerprint.text(&tokenizer.to_json().unwrap_or_default());
         fingerprint.number(tokenizer.special_tokens() as u64);
+        if self.products != Precision::Fp32 {
+            fingerprint.text("products in").text(self.products.name());
+        }
         if let Some(late) = late_interaction {
             fingerprint.text(Fingerprint::of_json(late.config()).as_str());
         }

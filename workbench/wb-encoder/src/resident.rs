@@ -1,6 +1,6 @@
 //! Training whose weights, moments and gradients stay where the network is computed, and the update that is done there.
 
-use crate::error::Result;
+use crate::{error::Result, parameters::Gradients};
 
 /// First moments below this become 0: left alone, those of weights that get no gradient for long would
 /// sink into subnormal numbers, which processors are slow at.
@@ -21,6 +21,9 @@ pub trait Resident {
         average: Option<&[Vec<f32>]>,
     ) -> Result<Vec<bool>>;
 
+    /// Adds gradients that were found elsewhere, those of weights that live here.
+    fn add_gradients(&mut self, gradients: &Gradients) -> Result<()>;
+
     /// Sum of the squares of the gradients since the last update. The only number that a step waits for.
     fn gradient_squares(&mut self) -> Result<f64>;
 
@@ -32,6 +35,9 @@ pub trait Resident {
 
     /// Exchanges the weights and their average.
     fn swap_average(&mut self) -> Result<()>;
+
+    /// Brings the weights to host memory, and nothing else.
+    fn bring_weights(&mut self) -> Result<()>;
 
     /// Brings the weights to host memory, and what else a checkpoint needs into these.
     fn bring_home(

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use wb_encoder::{
-    DeviceConfig, Devices, Folder, KernelSettings, OpenDevice, Precision,
+    DeviceConfig, Devices, Folder, KernelSettings, MemoryType, OpenDevice, Precision,
     self_test::{self, ProbeReport},
 };
 
@@ -61,15 +61,13 @@ fn known(device: DeviceConfig, needs_self_test: bool) -> Option<DeviceConfig> {
     }
 }
 
-/// Refuses types of weights in memory where another device than the processor computes: it has them as 32-bit floats,
-/// whatever they are kept in here. `option` is what the message calls them by.
-pub fn require_processor(device: DeviceConfig, option: &str) -> Result<()> {
-    let device = resolved(device)?;
-    if device == DeviceConfig::Cpu {
+/// Refuses types of weights in memory that a device does not keep them in. `option` is what the message calls them by.
+pub fn check_dtypes(device: DeviceConfig, dtypes: &[MemoryType], option: &str) -> Result<()> {
+    if dtypes.is_empty() {
         return Ok(());
     }
-    let message = format!("is for the processor, and {device} keeps all weights as 32-bit floats");
-    Err(wb_core::Error::value(option, message).with_hint("--device cpu").into())
+    let is_cpu = resolved(device)? == DeviceConfig::Cpu;
+    Ok(dtypes.iter().try_for_each(|dtype| dtype.check_on(is_cpu, option))?)
 }
 
 /// Opens a device; one that is not the processor is compared with it first, on this model.
@@ -77,8 +75,8 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     open_for(device, model, Precision::Fp32)
 }
 
-/// [`open`], compared in the precision that trains, too.
-pub(crate) fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision) -> Result<OpenDevice> {
+/// [`open`], compared in the precision that it is to compute in, too.
+pub fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision) -> Result<OpenDevice> {
     let is_auto = device == DeviceConfig::Auto && device.needs_self_test();
     let device = resolved(device)?;
     if device == DeviceConfig::Cpu && is_auto {

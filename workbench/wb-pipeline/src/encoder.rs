@@ -269,7 +269,7 @@ fn located(reference: &EncoderRef, runs: &Path) -> Result<(PathBuf, Option<RunDi
 pub struct Opening {
     /// Longest text in tokens, instead of the encoder's own.
     pub max_tokens: Option<usize>,
-    /// Type of the weights in memory, instead of the folder's; the processor's alone.
+    /// Type of the weights in memory, instead of the folder's.
     pub dtype: Option<MemoryType>,
     /// The device.
     pub device: DeviceConfig,
@@ -278,25 +278,28 @@ pub struct Opening {
 /// An encoder ready to embed. With the run, if it is one's.
 pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(BiEncoder, Option<RunDir>)> {
     let Opening { max_tokens, dtype, device } = opening;
-    if dtype.is_some() {
-        device::require_processor(device, "--dtype")?;
-    }
+    device::check_dtypes(device, dtype.as_slice(), "--dtype")?;
     let (path, run) = located(reference, runs)?;
     let mut folder = read(reference, &path)?;
     if let Some(tokens) = max_tokens {
         folder.max_tokens = MaxTokens::both(tokens);
     }
-    if let Some(dtype) = dtype {
-        note_products(&[dtype]);
-        folder.keep_as(dtype)?;
-    }
-    let device = device::open(device, Some(&path))?;
-    Ok((BiEncoder::open_frozen(folder, &device)?, run))
+    let precision = dtype.and_then(MemoryType::precision).unwrap_or_default();
+    let opened = device::open_for(device, Some(&path), precision)?;
+    let encoder = match dtype {
+        Some(dtype) => {
+            note_products(device, &[dtype]);
+            BiEncoder::open_kept_as(folder, dtype, &opened)?
+        }
+        None => BiEncoder::open_frozen(folder, &opened)?,
+    };
+    Ok((encoder, run))
 }
 
 /// Says where the products that a type is named for are not this processor's.
-pub fn note_products(dtypes: &[MemoryType]) {
-    if dtypes.contains(&MemoryType::Bf16Products) && !has_bf16_products() {
+pub fn note_products(device: DeviceConfig, dtypes: &[MemoryType]) {
+    let is_cpu = device::without_test(device) == Some(DeviceConfig::Cpu);
+    if is_cpu && dtypes.contains(&MemoryType::Bf16Products) && !has_bf16_products() {
         let name = MemoryType::Bf16Products;
         output::note(format!("{name}: this processor has none (AVX512-BF16); the same numbers are computed, slower"));
     }

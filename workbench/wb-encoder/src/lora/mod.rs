@@ -63,6 +63,11 @@ pub fn is_adapter(name: &str) -> bool {
     name.ends_with(".lora_A.weight") || name.ends_with(".lora_B.weight") || layer_of_magnitude(name).is_some()
 }
 
+/// The linear layer that a weight is the first matrix of an adapter of.
+pub(crate) fn adapted_layer(name: &str) -> Option<&str> {
+    name.strip_suffix(".lora_A.weight")
+}
+
 /// The layer whose rows' lengths a weight is, by its name; none where it is something else.
 pub fn layer_of_magnitude(name: &str) -> Option<&str> {
     name.strip_suffix(MAGNITUDE)

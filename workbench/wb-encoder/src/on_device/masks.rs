@@ -1,34 +1,110 @@
 //! Dropout masks drawn on a device: the numbers of [`crate::dropout`], in whole numbers of 32 bits.
 
-use std::ops::Range;
+use std::{cell::OnceCell, collections::HashMap, ops::Range};
 
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::traffic::Link;
-use crate::dropout::{self, BITS, FACTORS, MaskKey, STEP};
+use crate::{
+    backbone::Dropout,
+    dropout::{self, BITS, FACTORS, MaskKey, SITES, STEP, adapter_site},
+    lora,
+    parameters::Parameters,
+};
 
-/// The keys of texts on a device, `[2, texts]`: the words of [`MaskKey`].
-pub(crate) struct TextKeys(Tensor<2, Int>);
+/// Places in a network where something may be dropped, in the order in which their keys lie on a device.
+#[derive(Debug)]
+pub(crate) struct Sites {
+    all: Vec<u64>,
+    position: HashMap<u64, usize>,
+}
 
-impl TextKeys {
+impl Sites {
+    /// The places of so many layers, and those of the adapters among the weights.
+    pub(crate) fn of(layers: usize, parameters: &Parameters) -> Self {
+        let adapters = parameters.iter().filter_map(|parameter| lora::adapted_layer(&parameter.name)).map(adapter_site);
+        let all: Vec<u64> = (0..SITES * (layers as u64 + 1)).chain(adapters).collect();
+        let position = all.iter().enumerate().map(|(at, site)| (*site, at)).collect();
+        Self { all, position }
+    }
+}
+
+/// Keys of all masks of a pass, which cross to the device at once.
+pub(crate) struct Masks<'a> {
+    /// The places of the texts in the whole batch, then for each site the word that is added, then for each that which turns
+    /// bits.
+    words: Tensor<1, Int>,
+    texts: usize,
+    sites: &'a Sites,
+    /// Words of the texts' keys at each site, `[sites, texts, 1, 1]`, once they are asked for.
+    of_texts: OnceCell<[Tensor<4, Int>; 2]>,
+}
+
+/// The masks of a site.
+#[derive(Clone, Copy)]
+pub(crate) struct SiteMasks<'a> {
+    masks: &'a Masks<'a>,
+    site: usize,
+}
+
+/// A place in the words of [`Masks`].
+#[derive(Debug, Clone, Copy)]
+#[cfg(feature = "fused")]
+pub(crate) struct MaskLayout {
+    pub(crate) sites: usize,
+    /// The site's position among them.
+    pub(crate) site: usize,
+}
+
+impl<'a> Masks<'a> {
     /// The keys of texts at these places in the whole batch.
-    pub(crate) fn new(site: MaskKey, places: &[u64], link: &Link) -> Self {
-        let keys: Vec<MaskKey> = places.iter().map(|place| site.of(*place as u32)).collect();
-        let words = keys.iter().map(|key| key.add).chain(keys.iter().map(|key| key.turn));
-        Self(link.ints(words.map(|word| word as i32).collect(), [2, keys.len()]))
+    pub(crate) fn new(dropout: Dropout, sites: &'a Sites, places: &[u64], link: &Link) -> Self {
+        let keys: Vec<MaskKey> = sites.all.iter().map(|site| MaskKey::of_site(dropout, *site)).collect();
+        let (adds, turns) = (keys.iter().map(|key| key.add), keys.iter().map(|key| key.turn));
+        let words: Vec<i32> =
+            places.iter().map(|place| *place as u32).chain(adds).chain(turns).map(|word| word as i32).collect();
+        let count = words.len();
+        Self { words: link.ints(words, [count]), texts: places.len(), sites, of_texts: OnceCell::new() }
     }
 
-    /// The words themselves.
+    /// The masks of a site; none of one that the network has not.
+    pub(crate) fn at(&self, site: u64) -> Option<SiteMasks<'_>> {
+        Some(SiteMasks { masks: self, site: *self.sites.position.get(&site)? })
+    }
+
+    fn of_texts(&self) -> &[Tensor<4, Int>; 2] {
+        self.of_texts.get_or_init(|| {
+            let (texts, sites) = (self.texts, self.sites.all.len());
+            let words = |start: usize, count: usize| self.words.clone().narrow(0, start, count);
+            let of_sites = |start: usize| words(start, sites).reshape([sites, 1, 1, 1]);
+            let keys = Keys { add: of_sites(texts), turn: of_sites(texts + sites) };
+            let Keys { add, turn } = keys.of(words(0, texts).reshape([1, texts, 1, 1]));
+            [add, turn]
+        })
+    }
+}
+
+impl SiteMasks<'_> {
+    /// Number of texts.
+    pub(crate) fn texts(&self) -> usize {
+        self.masks.texts
+    }
+
+    /// The words of [`Masks`], and where those of the site are.
     #[cfg(feature = "fused")]
-    pub(crate) fn words(self) -> Tensor<2, Int> {
-        self.0
+    pub(crate) fn words(&self) -> (Tensor<1, Int>, MaskLayout) {
+        (self.masks.words.clone(), MaskLayout { sites: self.masks.sites.all.len(), site: self.site })
     }
 
-    /// Keys that masks are drawn by.
-    pub(crate) fn keys(self) -> Keys {
-        let [_, n] = self.0.dims();
-        let word = |at: usize| self.0.clone().slice([at..at + 1, 0..n]).reshape([n, 1, 1, 1]);
-        Keys { add: word(0), turn: word(1) }
+    /// Keys of the texts, which masks are drawn by.
+    pub(crate) fn keys(&self) -> Keys {
+        let texts = self.texts();
+        let [add, turn] = self
+            .masks
+            .of_texts()
+            .clone()
+            .map(|words| words.slice([self.site..self.site + 1, 0..texts, 0..1, 0..1]).reshape([texts, 1, 1, 1]));
+        Keys { add, turn }
     }
 }
 
@@ -42,9 +118,13 @@ pub(crate) struct Keys {
 impl Keys {
     /// The keys of the heads of texts: `[texts, heads, 1, 1]`.
     pub(crate) fn of_heads(self, heads: usize, link: &Link) -> Self {
-        let heads = link.arange(heads).reshape([1, heads, 1, 1]);
+        self.of(link.arange(heads).reshape([1, heads, 1, 1]))
+    }
+
+    /// [`MaskKey::of`] of each.
+    fn of(self, numbers: Tensor<4, Int>) -> Self {
         let crossed = Self { add: self.turn.clone(), turn: self.add.clone() };
-        Self { add: self.words(heads.clone()), turn: crossed.words(heads) }
+        Self { add: self.words(numbers.clone()), turn: crossed.words(numbers) }
     }
 
     /// True for the elements that are dropped, of the shape that keys and elements have together.
@@ -68,7 +148,7 @@ pub(crate) fn elements(tokens: usize, width: usize, link: &Link) -> Tensor<4, In
 }
 
 /// The numbers of a head's queries and keys at these places, `[1, 1, queries, keys]`.
-pub(crate) fn attention_elements(queries: &Range<usize>, keys: &Range<usize>, link: &Link) -> Tensor<4, Int> {
+pub(crate) fn attention_elements([queries, keys]: [&Range<usize>; 2], link: &Link) -> Tensor<4, Int> {
     let step = dropout::attention_element(1) as i32;
     let places = |places: &Range<usize>| match places.start {
         0 => link.arange(places.len()),
@@ -88,20 +168,23 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::{backbone::Dropout, dropout::attention_element};
+    use crate::dropout::attention_element;
 
     #[test]
     fn masks_are_those_of_the_processor() {
         let link = Link::new(&Device::flex(), "flex");
-        let site = MaskKey::of_site(Dropout { seed: 7 }, 3);
+        let (dropout, sites) = (Dropout { seed: 7 }, Sites::of(1, &Parameters::default()));
+        let site = MaskKey::of_site(dropout, 3);
         let (texts, heads, tokens, width) = ([0, 13, 70_000], 3, 17, 40);
         let (probability, limit) = (0.25, dropout::limit(0.25));
-        let keys = || TextKeys::new(site, &texts, &link).keys();
+        let masks = Masks::new(dropout, &sites, &texts, &link);
+        assert!(masks.at(2 * SITES).is_none());
+        let keys = || masks.at(3).unwrap().keys();
         let found = keys().dropped(elements(tokens, width, &link), probability).try_into_vec_as::<bool>().unwrap();
         let of_text = |text: u64| (0..tokens * width).map(move |at| site.of(text as u32).draw(at as u32) < limit);
         assert_eq!(found, texts.into_iter().flat_map(of_text).collect::<Vec<_>>());
         let (queries, keys_seen) = (5..tokens, 2..11);
-        let elements = attention_elements(&queries, &keys_seen, &link);
+        let elements = attention_elements([&queries, &keys_seen], &link);
         let found = keys().of_heads(heads, &link).dropped(elements, probability);
         let expected = texts.iter().flat_map(|text| {
             let row = move |head: usize, query: usize| {

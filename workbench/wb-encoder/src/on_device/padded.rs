@@ -64,7 +64,11 @@ impl Padded {
         link.count_places(n * tokens, texts.iter().map(|text| text.len()).sum());
         // What follows from the lengths is made where it is needed, and does not cross.
         let lengths = link.floats(texts.iter().map(|text| text.len() as f32).collect(), [n, 1, 1]);
-        let keys = link.floats(keys.iter().map(|keys| *keys as f32).collect(), [n, 1, 1]);
+        // A whole text is attended to nearly always.
+        let keys = match texts.iter().zip(keys).all(|(text, keys)| text.len() == *keys) {
+            true => lengths.clone(),
+            false => link.floats(keys.iter().map(|keys| *keys as f32).collect(), [n, 1, 1]),
+        };
         let places = link.arange(tokens).float().reshape([1, tokens, 1]);
         let before = |end: &Tensor<3>| {
             let (places, end) = (places.clone().expand([n, tokens, 1]), end.clone().expand([n, tokens, 1]));

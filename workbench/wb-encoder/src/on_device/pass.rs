@@ -7,27 +7,32 @@ use burn::tensor::{Bool, FloatDType, Tensor, activation, module};
 #[cfg(feature = "fused")]
 use super::fused;
 use super::{
-    masks::{self, TextKeys},
+    masks::{self, Masks, SiteMasks},
     traffic::Link,
     weights::Weights,
 };
+#[cfg(feature = "fused")]
+use crate::dropout::attention_element;
 use crate::{
-    backbone::Dropout,
-    dropout::{MaskKey, adapter_site},
+    dropout::adapter_site,
     error::Result,
     lora::{self, Adapter},
 };
+
+/// Keys that a query looks at beyond which a tracked pass keeps no probabilities: of longer texts they are more than all
+/// else that a layer keeps, and computing them again costs less than it spares.
+#[cfg(feature = "fused")]
+const KEPT: usize = 256;
 
 /// The weights and the dropout of one forward pass.
 pub(crate) struct Pass<'a> {
     pub(crate) link: &'a Link,
     pub(crate) weights: &'a Weights,
     pub(crate) adapter: Option<&'a Adapter>,
-    pub(crate) dropout: Option<Dropout>,
+    /// Dropout masks of the pass, where something is dropped.
+    pub(crate) masks: Option<Masks<'a>>,
     /// Type of the numbers in products where it is another than theirs.
     pub(crate) products: Option<FloatDType>,
-    /// The texts' places in the whole batch, which decide their dropout masks.
-    pub(crate) places: Vec<u64>,
 }
 
 impl Pass<'_> {
@@ -83,7 +88,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Means of keys' values, each by what softmax makes of `query · key · scale + bias` over the keys, some of them dropped.
+    /// Means of keys' values, each by what softmax makes of `query · key · scale + bias` over the keys, some of them dropped
+    /// with this probability.
     ///
     /// # Shapes
     /// Queries, keys and values are `[texts, heads, places, size]`, the result has the places of the queries.
@@ -92,7 +98,8 @@ impl Pass<'_> {
         [mut query, key, value]: [Tensor<4>; 3],
         scale: f64,
         bias: Tensor<4>,
-        drop: impl FnOnce(Tensor<4>) -> Tensor<4>,
+        places: [&Range<usize>; 2],
+        (site, probability): (u64, f64),
     ) -> Tensor<4> {
         // Before the product in 16 bits, whose sums may be greater than these can be.
         let (before, after) = if self.products.is_some() { (scale, 1.0) } else { (1.0, scale) };
@@ -101,15 +108,27 @@ impl Pass<'_> {
         }
         #[cfg(feature = "fused")]
         if self.link.fuses() {
+            if query.is_tracked() && key.dims()[2] > KEPT {
+                let tensors = match self.products {
+                    None => [query, key, value],
+                    Some(float) => [query, key, value].map(|tensor| tensor.cast(float)),
+                };
+                let elements = attention_elements(tensors[0].dims()[1], places);
+                let drops = self.site(site, probability).map(|masks| (masks, elements, probability));
+                let means = fused::attend(tensors, bias, after, drops);
+                return if self.products.is_some() { means.cast(FloatDType::F32) } else { means };
+            }
             let scores = self.multiply_only(query, key.transpose());
             let numbers = self.products.unwrap_or(FloatDType::F32);
-            return self.multiply(drop(fused::weigh(scores, bias, after, numbers)), value);
+            let weights = fused::weigh(scores, bias, after, numbers);
+            return self.multiply(self.drop_attention(weights, places, site, probability), value);
         }
         let mut scores = self.multiply(query, key.transpose());
         if after != 1.0 {
             scores = scores.mul_scalar(after);
         }
-        self.multiply(drop(activation::softmax(scores + bias, 3)), value)
+        let weights = activation::softmax(scores + bias, 3);
+        self.multiply(self.drop_attention(weights, places, site, probability), value)
     }
 
     /// Layer normalization over the last dimension, with something to add where the layer has it.
@@ -139,44 +158,41 @@ impl Pass<'_> {
     /// Dropout while training on `[texts · tokens, width]`: elements become 0 with the given probability,
     /// the others grow by 1 / (1 - probability).
     pub(crate) fn drop(&self, x: Tensor<2>, site: u64, probability: f64) -> Tensor<2> {
-        let Some(keys) = self.keys(site, probability) else { return x };
-        let ([rows, width], texts) = (x.dims(), self.places.len().max(1));
+        let Some(masks) = self.site(site, probability) else { return x };
+        let ([rows, width], texts) = (x.dims(), masks.texts().max(1));
         #[cfg(feature = "fused")]
         if self.link.fuses() {
             let elements = fused::Elements { heads: None, rows: rows / texts, first: 0, step: width as u32 };
-            return fused::drop(x, keys.words(), elements, probability);
+            return fused::drop(x, masks, elements, probability);
         }
-        let mask = keys.keys().dropped(masks::elements(rows / texts, width, self.link), probability);
+        let mask = masks.keys().dropped(masks::elements(rows / texts, width, self.link), probability);
         masked(x, mask.reshape([rows, width]), probability)
     }
 
     /// Dropout on the attention probabilities of queries and keys at these places, `[texts, heads, queries, keys]`.
-    pub(crate) fn drop_attention(
-        &self,
-        x: Tensor<4>,
-        [queries, keys]: [&Range<usize>; 2],
-        site: u64,
-        probability: f64,
-    ) -> Tensor<4> {
-        let Some(of_texts) = self.keys(site, probability) else { return x };
+    fn drop_attention(&self, x: Tensor<4>, places: [&Range<usize>; 2], site: u64, probability: f64) -> Tensor<4> {
+        let Some(masks) = self.site(site, probability) else { return x };
         #[cfg(feature = "fused")]
         if self.link.fuses() {
-            let first = crate::dropout::attention_element(queries.start) + keys.start as u32;
-            let heads = Some(x.dims()[1]);
-            let elements =
-                fused::Elements { heads, rows: queries.len(), first, step: crate::dropout::attention_element(1) };
-            return fused::drop(x, of_texts.words(), elements, probability);
+            let elements = attention_elements(x.dims()[1], places);
+            return fused::drop(x, masks, elements, probability);
         }
-        let of_heads = of_texts.keys().of_heads(x.dims()[1], self.link);
-        let mask = of_heads.dropped(masks::attention_elements(queries, keys, self.link), probability);
+        let of_heads = masks.keys().of_heads(x.dims()[1], self.link);
+        let mask = of_heads.dropped(masks::attention_elements(places, self.link), probability);
         masked(x, mask, probability)
     }
 
-    /// The keys of this pass's texts at a place in the network, where something is dropped there.
-    fn keys(&self, site: u64, probability: f64) -> Option<TextKeys> {
-        let dropout = self.dropout.filter(|_| probability > 0.0)?;
-        Some(TextKeys::new(MaskKey::of_site(dropout, site), &self.places, self.link))
+    /// The masks of this pass's texts at a place in the network, where something is dropped there.
+    fn site(&self, site: u64, probability: f64) -> Option<SiteMasks<'_>> {
+        self.masks.as_ref().filter(|_| probability > 0.0)?.at(site)
     }
+}
+
+/// The elements of attention's probabilities of queries and keys at these places.
+#[cfg(feature = "fused")]
+fn attention_elements(heads: usize, [queries, keys]: [&Range<usize>; 2]) -> fused::Elements {
+    let first = attention_element(queries.start) + keys.start as u32;
+    fused::Elements { heads: Some(heads), rows: queries.len(), first, step: attention_element(1) }
 }
 
 fn masked<const D: usize>(x: Tensor<D>, mask: Tensor<D, Bool>, probability: f64) -> Tensor<D> {

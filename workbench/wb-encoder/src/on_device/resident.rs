@@ -15,7 +15,7 @@ use super::{
 use crate::{
     backbone::Backbone,
     error::Result,
-    parameters::Parameters,
+    parameters::{Gradients, Parameters},
     resident::{AdamwStep, Resident},
 };
 
@@ -36,6 +36,8 @@ struct Bucket {
     first: Tensor<1>,
     second: Tensor<1>,
     average: Option<Tensor<1>>,
+    /// Gradients that were found elsewhere.
+    added: Option<Tensor<1>>,
     /// Their gradients, once they were measured.
     gradients: Option<Tensor<1>>,
 }
@@ -46,6 +48,14 @@ struct Member {
     at: usize,
     shape: Vec<usize>,
     numbers: usize,
+}
+
+/// Numbers of weights one after the other on a device, and so many zeros.
+fn joined(members: &[Member], rest: usize, link: &Link, values: &dyn Fn(usize) -> Vec<f32>) -> Tensor<1> {
+    let mut all: Vec<f32> = members.iter().flat_map(|member| values(member.at)).collect();
+    all.resize(all.len() + rest, 0.0);
+    let numbers = all.len();
+    link.floats(all, [numbers])
 }
 
 /// Everything on a device that a step changes.
@@ -80,15 +90,10 @@ impl Residence {
         let bucket = |members: Vec<Member>| {
             let numbers = members.iter().map(|member| member.numbers).sum::<usize>();
             let rest = numbers.next_multiple_of(ROW) - numbers;
-            let join = |values: &dyn Fn(usize) -> Vec<f32>| {
-                let mut all: Vec<f32> = members.iter().flat_map(|member| values(member.at)).collect();
-                all.resize(numbers + rest, 0.0);
-                link.floats(all, [numbers + rest])
-            };
-            let of_state = |values: &[Vec<f32>]| join(&|at| values[at].clone());
-            let weights = join(&|at| parameters.at(at).values.floats().into_owned());
+            let of_state = |values: &[Vec<f32>]| joined(&members, rest, link, &|at| values[at].clone());
+            let weights = joined(&members, rest, link, &|at| parameters.at(at).values.floats().into_owned());
             let (first, second, average) = (of_state(first), of_state(second), average.map(of_state));
-            Bucket { members, rest, weights, first, second, average, gradients: None }
+            Bucket { members, rest, weights, first, second, average, added: None, gradients: None }
         };
         Self { buckets: groups.into_iter().map(bucket).collect(), sums: Mutex::default() }
     }
@@ -110,6 +115,17 @@ impl Residence {
         self.sums.lock().unwrap_or_else(PoisonError::into_inner).add(found);
     }
 
+    /// Adds gradients of host memory.
+    fn add_gradients(&mut self, gradients: &Gradients, link: &Link) {
+        for bucket in &mut self.buckets {
+            let found = joined(&bucket.members, bucket.rest, link, &|at| gradients.at(at).to_vec());
+            bucket.added = Some(match bucket.added.take() {
+                Some(there) => there + found,
+                None => found,
+            });
+        }
+    }
+
     /// Measures the gradients; they are then those of the next update.
     pub(super) fn gradient_squares(&mut self, link: &Link) -> Result<f64> {
         let mut sums = std::mem::take(self.sums.get_mut().unwrap_or_else(PoisonError::into_inner));
@@ -121,7 +137,10 @@ impl Residence {
             if bucket.rest > 0 {
                 all.push(zeros(bucket.rest));
             }
-            let found = Tensor::cat(all, 0);
+            let mut found = Tensor::cat(all, 0);
+            if let Some(added) = bucket.added.take() {
+                found = found + added;
+            }
             let rows = found.dims()[0] / ROW;
             let squares = (found.clone() * found.clone()).reshape([rows, ROW]).sum_dim(1);
             reading.add(squares.reshape([1, rows]).sum_dim(1));
@@ -141,7 +160,7 @@ impl Residence {
     /// Drops all gradients.
     pub(super) fn forget_gradients(&mut self) {
         self.sums = Mutex::default();
-        self.buckets.iter_mut().for_each(|bucket| bucket.gradients = None);
+        self.buckets.iter_mut().for_each(|bucket| (bucket.added, bucket.gradients) = (None, None));
     }
 
     /// Exchanges weights and average, where there is one.
@@ -154,7 +173,7 @@ impl Residence {
         }
     }
 
-    /// Reads everything back in one wait, and puts it in place.
+    /// Reads the weights back in one wait, and of moments and average what there is a place for, and puts it there.
     pub(super) fn read(
         &self,
         link: &Link,
@@ -164,9 +183,8 @@ impl Residence {
         let mut reading = Reading::default();
         for bucket in &self.buckets {
             reading.add(bucket.weights.clone());
-            reading.add(bucket.first.clone());
-            reading.add(bucket.second.clone());
-            bucket.average.iter().for_each(|average| reading.add(average.clone()));
+            let kept = bucket.kept().into_iter().zip(&state).filter(|(_, into)| into.is_some());
+            kept.for_each(|(kept, _)| kept.into_iter().for_each(|kept| reading.add(kept.clone())));
         }
         let mut found = link.read(reading)?.into_iter();
         let mut places: Vec<Option<&mut [f32]>> = Vec::new();
@@ -178,8 +196,8 @@ impl Residence {
                     place.copy_from_slice(values);
                 }
             }
-            let kept = [true, true, bucket.average.is_some()];
-            for into in state.iter_mut().zip(kept).filter_map(|(into, kept)| into.as_mut().filter(|_| kept)) {
+            for (kept, into) in bucket.kept().into_iter().zip(&mut state) {
+                let (Some(_), Some(into)) = (kept, into) else { continue };
                 let all = found.next().unwrap_or_default();
                 bucket.split(&all).for_each(|(member, values)| into[member.at] = values.to_vec());
             }
@@ -207,6 +225,14 @@ impl Resident for BurnBackbone {
         Ok(lives)
     }
 
+    fn add_gradients(&mut self, gradients: &Gradients) -> Result<()> {
+        let Some(residence) = &mut self.residence else { return Ok(()) };
+        self.link.guarded(|| {
+            residence.add_gradients(gradients, &self.link);
+            Ok(())
+        })
+    }
+
     fn gradient_squares(&mut self) -> Result<f64> {
         let Some(residence) = &mut self.residence else { return Ok(0.0) };
         self.link.guarded(|| residence.gradient_squares(&self.link))
@@ -232,6 +258,11 @@ impl Resident for BurnBackbone {
         })
     }
 
+    fn bring_weights(&mut self) -> Result<()> {
+        let Some(residence) = &self.residence else { return Ok(()) };
+        self.link.guarded(|| residence.read(&self.link, &mut self.parameters, [None, None, None]))
+    }
+
     fn bring_home(
         &mut self,
         first: &mut [Vec<f32>],
@@ -252,6 +283,11 @@ impl Resident for BurnBackbone {
 }
 
 impl Bucket {
+    /// Moments, and the average where there is one.
+    fn kept(&self) -> [Option<&Tensor<1>>; 3] {
+        [Some(&self.first), Some(&self.second), self.average.as_ref()]
+    }
+
     /// The numbers of each weight among those of all.
     fn split<'a>(&'a self, mut all: &'a [f32]) -> impl Iterator<Item = (&'a Member, &'a [f32])> {
         self.members.iter().map(move |member| {

@@ -229,8 +229,8 @@ impl Layer<'_> {
         scale: f64,
     ) -> Result<Tensor<4>> {
         let (site, rate) = (self.site(ATTENTION), self.stack.dropout.attention);
-        let drop = |probabilities| self.pass.drop_attention(probabilities, places, site, rate);
-        Ok(self.pass.attend(parts, scale, bias.of(self.layer.reach, places[0], places[1])?, drop))
+        let bias = bias.of(self.layer.reach, places[0], places[1])?;
+        Ok(self.pass.attend(parts, scale, bias, places, (site, rate)))
     }
 
     fn feed_forward(&self, x: Tensor<2>) -> Result<Tensor<2>> {

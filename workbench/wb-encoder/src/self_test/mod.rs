@@ -82,7 +82,7 @@ impl ProbeReport {
                         "run with device=cpu, or give a slow device more time with WB_SELF_TEST_SECONDS=300".into()
                     }
                     (_, Some(precision)) => format!(
-                        "train.precision=fp32; look closer with `WB_SELF_TEST_PRECISION={} wb doctor --device {device}`",
+                        "train.precision=fp32, or no --dtype; look closer with `WB_SELF_TEST_PRECISION={} wb doctor --device {device}`",
                         precision.name()
                     ),
                     _ => format!("run with device=cpu; look closer with `wb doctor --device {device}`"),

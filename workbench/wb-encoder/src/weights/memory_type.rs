@@ -3,9 +3,17 @@
 use std::{fmt, str::FromStr};
 
 use super::WeightType;
-use crate::{error::Result, folder::Folder, kernels::Bytes, parameters::Parameter, values::Values};
+use crate::{
+    error::{Error, Result},
+    folder::Folder,
+    kernels::Bytes,
+    parameters::Parameter,
+    precision::Precision,
+    values::Values,
+};
 
-/// Type of weights in memory. Products are computed in 32-bit floats with each but the last.
+/// Type of weights in memory. Products are computed in 32-bit floats with each but the last two, which are those that a
+/// device has, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryType {
     /// Floats: all weights are rounded to the type.
@@ -15,14 +23,40 @@ pub enum MemoryType {
     /// 16-bit brain floats, all weights; linear layers round their inputs to them too, and sum in 32-bit floats. Fast
     /// where a processor has products of brain floats ([`crate::kernels::has_bf16_products`]), and the same numbers, slower, elsewhere.
     Bf16Products,
+    /// 16-bit floats, all weights and what they are multiplied with; on devices alone.
+    F16Products,
 }
 
 impl MemoryType {
+    /// The precision of a device's products; none where it would have the weights as 32-bit floats again.
+    pub fn precision(self) -> Option<Precision> {
+        match self {
+            Self::Bf16Products => Some(Precision::Bf16),
+            Self::F16Products => Some(Precision::F16),
+            Self::Float(_) | Self::Int8 => None,
+        }
+    }
+
+    /// Refuses a type that weights are not kept in on a device, or on the processor; `option` is what the message calls it
+    /// by.
+    pub fn check_on(self, is_cpu: bool, option: &str) -> Result<()> {
+        let (message, hint) = match (is_cpu, self.precision()) {
+            (true, Some(Precision::F16)) => ("which the processor has not", format!("{option} bf16-products")),
+            (false, None) => (
+                "which is for the processor: a device has 32-bit floats, or computes in 16 bits",
+                format!("{option} bf16-products, or --device cpu"),
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::value(option, format!("got {self}, {message}")).with_hint(hint))
+    }
+
     /// The type that weights are rounded to; none for those of 8 bits.
-    fn float(self) -> Option<WeightType> {
+    pub(crate) fn float(self) -> Option<WeightType> {
         match self {
             Self::Float(float) => Some(float),
             Self::Bf16Products => Some(WeightType::Bf16),
+            Self::F16Products => Some(WeightType::F16),
             Self::Int8 => None,
         }
     }
@@ -65,7 +99,7 @@ impl Folder {
         let is_of_layers = !matches!(kind, MemoryType::Float(_));
         if is_of_layers && self.model.architecture.linear_layers().is_empty() {
             let message = format!("has no linear layers, expected some to keep in {kind}");
-            return Err(wb_core::Error::data(self.name.as_str(), message).with_hint("f16 and bf16 fit any encoder"));
+            return Err(Error::data(self.name.as_str(), message).with_hint("f16 and bf16 fit any encoder"));
         }
         let Some(float) = kind.float() else { return Ok(()) };
         let of_dense: Vec<Parameter> =
@@ -74,7 +108,7 @@ impl Folder {
             let floats = values.floats();
             if let Some(at) = float.out_of_range(&floats) {
                 let message = format!("has {} at number {at}, which is beyond {float}", floats[at]);
-                return Err(wb_core::Error::data(format!("weight {name} of {}", self.name), message)
+                return Err(Error::data(format!("weight {name} of {}", self.name), message)
                     .with_hint("bf16 has the range of f32"));
             }
         }
@@ -104,6 +138,7 @@ impl fmt::Display for MemoryType {
             Self::Float(float) => float.fmt(f),
             Self::Int8 => f.write_str("int8"),
             Self::Bf16Products => f.write_str("bf16-products"),
+            Self::F16Products => f.write_str("f16-products"),
         }
     }
 }
@@ -115,8 +150,9 @@ impl FromStr for MemoryType {
         match name {
             "int8" => Ok(Self::Int8),
             "bf16-products" => Ok(Self::Bf16Products),
+            "f16-products" => Ok(Self::F16Products),
             other => {
-                let expected = |_| format!("`{other}`, expected f32, f16, bf16, int8 or bf16-products");
+                let expected = |_| format!("`{other}`, expected f32, f16, bf16, int8, bf16-products or f16-products");
                 other.parse().map(Self::Float).map_err(expected)
             }
         }

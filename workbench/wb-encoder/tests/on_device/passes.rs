@@ -281,10 +281,12 @@ fn what_crosses_in_a_step_is_counted() {
     assert_eq!(second.uploaded - first.uploaded, of_adapters, "frozen weights stay where they are");
     let (texts, dim) = (batch.len() as u64, WIDTH as u64);
     let padded = 64 * 128 + 20 * 16;
-    // Per group: ids and two lengths a text; the gradient of embeddings; two words a text for each place of dropout: one
-    // for the embeddings, three a layer, and one for each of the six adapters of a layer.
-    let expected = 4 * padded + 8 * texts + 4 * texts * dim + 8 * texts * (1 + 2 * (3 + 6));
+    // Of both groups: ids, a length and a place in the batch of each text, the gradient of embeddings; and once a group two
+    // words for each place of dropout: eight for the embeddings, eight a layer, and one for each of its six adapters.
+    let expected = 4 * padded + 8 * texts + 4 * texts * dim + 2 * 8 * (8 + 2 * (8 + 6));
     assert_eq!(first.uploaded - start.uploaded, expected);
+    // Ids, lengths, keys of masks and the gradient of each group.
+    assert_eq!(first.uploads - start.uploads, 2 * 4);
     assert_eq!(backbone.padding(), Some(Padding { tokens: 64 * 128 + 20 * 9, padding: 20 * 7 }));
     // This loss's pass reads the token states too.
     assert_eq!(first.downloaded - start.downloaded, 4 * texts * dim + 4 * padded * dim + of_adapters);

@@ -1,8 +1,11 @@
 //! Products in 16 bits: near those in 32, and a training that learns as much, overflows that are left out included.
 
-use std::io::Write;
+use std::{io::Write, path::Path};
 
-use wb_encoder::{Architecture, Backbone, BurnBackbone, DeviceConfig, Dropout, Pooling, Precision};
+use wb_core::{Embeddings, Encoder, Side, progress::silent};
+use wb_encoder::{
+    Architecture, Backbone, BiEncoder, BurnBackbone, DeviceConfig, Dropout, Folder, MemoryType, Pooling, Precision,
+};
 
 use crate::{
     passes::{Loss, apart, batch, bert, model, modern_bert, norm, qwen3, step, t5},
@@ -80,6 +83,34 @@ fn sixteen_bits_are_near_thirty_two() {
         let limits = limits(precision);
         assert!(worst[0] <= limits[0] && worst[1] <= limits[1], "{name}: {worst:?}, expected at most {limits:?}");
         assert!(least > 1e-5, "{name}: {least:.1e} from 32 bits is what those are");
+    }
+}
+
+/// An encoder that is opened in 16 bits embeds as one whose precision was set, and is told from others by its fingerprint.
+#[test]
+fn an_encoder_is_opened_in_sixteen_bits() {
+    let folder = Folder::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-roberta")).unwrap();
+    let device = test_device();
+    let texts = ["sort a list", "fn sort(list: &mut Vec<u32>) { list.sort() }"];
+    let embed = |encoder: &BiEncoder| encoder.encode(&texts, Side::Document, &mut silent).unwrap();
+    if device.is_cpu() {
+        let refused = BiEncoder::open_kept_as(folder, MemoryType::F16Products, &device).err().unwrap();
+        assert!(refused.to_string().contains("which the processor has not"), "{refused}");
+        return;
+    }
+    let own = BiEncoder::open_frozen(folder.clone(), &device).unwrap();
+    for precision in precisions("an_encoder_is_opened_in_sixteen_bits") {
+        let kind: MemoryType = format!("{}-products", precision.name()).parse().unwrap();
+        let opened = BiEncoder::open_kept_as(folder.clone(), kind, &device).unwrap();
+        let mut other = BiEncoder::open_frozen(folder.clone(), &device).unwrap();
+        other.backbone_mut().set_precision(precision).unwrap();
+        let (found, expected, exact) = (embed(&opened), embed(&other), embed(&own));
+        let apart = |a: &Embeddings, b: &Embeddings| apart(&a.view().to_owned(), &b.view().to_owned());
+        let [limit, _] = limits(precision);
+        assert!(apart(&found, &expected) < limit && apart(&found, &exact) > 1e-6, "{}", apart(&found, &expected));
+        assert_ne!(opened.fingerprint(), own.fingerprint());
+        let refused = BiEncoder::open_kept_as(folder.clone(), MemoryType::Int8, &device).err().unwrap();
+        assert!(refused.to_string().contains("which is for the processor"), "{refused}");
     }
 }
 

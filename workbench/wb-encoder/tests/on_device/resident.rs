@@ -129,7 +129,8 @@ fn a_step_moves_embeddings_alone() {
         let (up, down, waits) =
             (now.uploaded - last.uploaded, now.downloaded - last.downloaded, now.waits - last.waits);
         // As in `what_crosses_in_a_step_is_counted`, with the five numbers of a step in the place of any weight.
-        assert_eq!(up, 4 * padded + 8 * texts + 4 * texts * dim + 8 * texts * (1 + 2 * (3 + 6)) + 4 * 5);
+        assert_eq!(up, 4 * padded + 8 * texts + 4 * texts * dim + 8 * (8 + 2 * (8 + 6)) + 4 * 5);
+        assert_eq!(now.uploads - last.uploads, 5);
         assert_eq!(down, 4 * texts * dim + 4);
         assert_eq!(waits, 2);
         // Both ways, 32 pairs: 4 · batch · dim numbers, and 64 KB for all else.

@@ -41,10 +41,9 @@ impl OwnWeights<'_> {
         dtype: MemoryType,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(ContestantOutcome, ComparedDtype)> {
-        let mut folder = self.encoder.to_folder();
-        folder.keep_as(dtype)?;
         let name = format!("{} in {dtype}", self.encoder.name());
-        let encoder = BiEncoder::open_frozen(folder, &device::open(self.device, None)?)?.named(name);
+        let device = device::open_for(self.device, None, dtype.precision().unwrap_or_default())?;
+        let encoder = BiEncoder::open_kept_as(self.encoder.to_folder(), dtype, &device)?.named(name);
         let mut scorer = BenchContestant::Encoder(&encoder).prepare(&self.plan.texts, progress)?;
         scorer = scorer.known_as(self.scorer.role(), self.scorer.base().map(str::to_owned));
         let mut settings = self.settings.to_vec();
@@ -62,12 +61,12 @@ impl OwnWeights<'_> {
 }
 
 /// Refuses types that the encoder's weights cannot be kept in.
-pub fn check(encoder: &BiEncoder, dtypes: &[MemoryType]) -> Result<()> {
+pub fn check(encoder: &BiEncoder, device: DeviceConfig, dtypes: &[MemoryType]) -> Result<()> {
     if dtypes.is_empty() {
         return Ok(());
     }
     let folder = encoder.to_folder();
-    note_products(dtypes);
+    note_products(device, dtypes);
     Ok(dtypes.iter().try_for_each(|dtype| folder.check_memory_type(*dtype))?)
 }
 

@@ -84,7 +84,7 @@ impl NamedBenchmarks<'_> {
         let (mut outcomes, mut compressed, mut compared) = (Vec::new(), Vec::new(), Vec::new());
         // What cannot be measured is told before anything is.
         if let Some(encoder) = encoder {
-            dtypes::check(encoder, self.dtypes)?;
+            dtypes::check(encoder, self.device, self.dtypes)?;
         }
         if let (Some(encoder), Some(_)) = (encoder, self.token_index) {
             wb_bench::check_compressible(encoder)?;

@@ -49,8 +49,8 @@ pub struct Bench {
     /// recall against exact search, bytes a token, queries a second. For encoders of one vector a token.
     #[arg(long, value_name = "BITS", conflicts_with = "retriever")]
     pub token_index: Option<u8>,
-    /// Measures the encoder with its weights in these types too (f32, f16, bf16, int8, bf16-products): memory, cosines to
-    /// the vectors of its own weights, and the change of the metrics. On the processor alone.
+    /// Measures the encoder with its weights in these types too (f32, f16, bf16, int8, bf16-products; on a device bf16-products
+    /// and f16-products): memory, cosines to the vectors of its own weights, and the change of the metrics.
     #[arg(long, value_name = "TYPES", value_delimiter = ',', conflicts_with_all = ["retriever", "embed", "rerank", "trec"])]
     pub compare_dtype: Vec<MemoryType>,
     /// Measures every contestant once more with its first documents ordered by a cross-encoder, which reads query and

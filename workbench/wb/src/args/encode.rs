@@ -40,7 +40,7 @@ pub struct Encode {
     #[arg(long, value_name = "TOKENS")]
     pub max_tokens: Option<usize>,
     /// Type of weights in memory, in place of the folder's: f32, f16, bf16, int8 (a scale for each output of a layer), or
-    /// bf16-products (inputs rounded too); `wb bench NAME --compare-dtype` measures the cost. On the processor alone.
+    /// bf16-products (inputs rounded too; on devices also f16-products, and no others); `wb bench NAME --compare-dtype` measures the cost.
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<MemoryType>,
     /// Device to compute on: auto, cpu, cuda, cuda:N, metal, vulkan, wgpu.

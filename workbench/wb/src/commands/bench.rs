@@ -49,9 +49,7 @@ pub fn bench(arguments: &args::Bench) -> Result<End> {
     if let Some(config) = &token_index {
         config.validate("--token-index")?;
     }
-    if !arguments.compare_dtype.is_empty() {
-        device::require_processor(arguments.device, "--compare-dtype")?;
-    }
+    device::check_dtypes(arguments.device, &arguments.compare_dtype, "--compare-dtype")?;
     let documents = Documents::of_options(arguments.embed.as_deref(), arguments.annotations.as_deref())?;
     let datasets = arguments.places.folders().datasets;
     let reranker = mine::reranker(arguments.rerank.as_deref(), arguments.device, datasets)?;

@@ -42,8 +42,10 @@ fn what_fewer_bits_cost_is_measured_beside_the_encoder_itself() {
     assert!(all[3].to_string().contains("weights in memory"));
 
     sandbox.says(&[&bench[..6], &["--compare-dtype", "f32", "--require", "mrr=0.01"]].concat(), &["bert in f32"]);
-    sandbox
-        .fails_with(&[&bench[..6], &["--compare-dtype", "int4"]].concat(), &["f32, f16, bf16, int8 or bf16-products"]);
+    sandbox.fails_with(
+        &[&bench[..6], &["--compare-dtype", "int4"]].concat(),
+        &["f32, f16, bf16, int8, bf16-products or f16-products"],
+    );
 }
 
 #[test]
@@ -64,21 +66,21 @@ fn vectors_are_made_with_fewer_bits() {
 
     sandbox.succeeds(&["train", "tiny.yaml", "name=bag"]);
     let words = ["has no linear layers, expected some to keep in int8", "f16 and bf16 fit any encoder"];
-    let bag = ["encode", "--encoder", "bag", "--in", "texts.txt", "--out", "bag.jsonl", "--dtype", "int8"];
-    sandbox.refuses_with(&bag, &words);
+    let encode = "encode --encoder bag --in texts.txt --out bag.npy --dtype int8".split(' ').collect::<Vec<_>>();
+    sandbox.refuses_with(&encode, &words);
     // Before anything is read that it would be measured on.
-    let bench = ["bench", "pairs", "--dataset", "nowhere.jsonl", "--encoder", "bag", "--compare-dtype", "bf16,int8"];
-    sandbox.refuses_with(&bench, &words);
+    sandbox.refuses_with(&["bench", "pairs", "--dataset", "no", "--encoder", "bag", "--compare-dtype", "int8"], &words);
 }
 
-/// Another device has its weights as floats, whatever they are here.
+/// A device has its weights as floats, or computes in 16 bits; the processor has products of brain floats.
 #[test]
-fn types_in_memory_are_the_processors_alone() {
+fn types_in_memory_are_those_of_the_device() {
     let sandbox = project();
-    sandbox.write("texts.txt", "sort a list");
-    let encode = ["encode", "--encoder", "bert", "--in", "texts.txt", "--out", "out.jsonl", "--device", "cuda"];
-    let expected = ["is for the processor, and cuda keeps all weights as 32-bit floats", "--device cpu"];
-    sandbox.refuses_with(&[&encode[..], &["--dtype", "int8"]].concat(), &expected);
+    let encode = ["encode", "--encoder", "bert", "--in", "held.jsonl", "--out", "out.jsonl", "--device", "cuda"];
     let bench = ["bench", "pairs", "--dataset", "held.jsonl", "--encoder", "bert", "--device", "cuda"];
-    sandbox.refuses_with(&[&bench[..], &["--compare-dtype", "int8"]].concat(), &expected);
+    for (command, option) in [(&encode[..], "--dtype"), (&bench[..], "--compare-dtype")] {
+        let hint = format!("hint: {option} bf16-products, or --device cpu");
+        sandbox.refuses_with(&[command, &[option, "int8"]].concat(), &["got int8, which is for the processor", &hint]);
+    }
+    sandbox.refuses_with(&[&encode[..7], &["--dtype", "f16-products"]].concat(), &["which the processor has not"]);
 }

@@ -22,12 +22,14 @@ fn word(number: u32, add: u32, turn: u32) -> u32 {
 #[cube(launch)]
 fn drop_rows<F: Float>(
     x: &Tensor<F>,
-    keys: &Tensor<i32>,
+    words: &Tensor<i32>,
     output: &mut Tensor<F>,
     rows_in_all: u32,
     columns: u32,
     rows_of_head: u32,
     heads: u32,
+    sites: u32,
+    site: u32,
     first: u32,
     step: u32,
     limit: u32,
@@ -41,8 +43,11 @@ fn drop_rows<F: Float>(
         let (head_of_all, in_head) = (row / rows_of_head, row % rows_of_head);
         let (text, head) = (head_of_all / heads, head_of_all % heads);
         let texts = rows_in_all / (rows_of_head * heads);
-        let mut add = u32::reinterpret(keys[text as usize]);
-        let mut turn = u32::reinterpret(keys[(texts + text) as usize]);
+        let place = u32::reinterpret(words[text as usize]);
+        let add_of_site = u32::reinterpret(words[(texts + site) as usize]);
+        let turn_of_site = u32::reinterpret(words[(texts + sites + site) as usize]);
+        let mut add = word(place, add_of_site, turn_of_site);
+        let mut turn = word(place, turn_of_site, add_of_site);
         if by_head {
             let of_head = word(head, add, turn);
             let crossed = word(head, turn, add);
@@ -62,8 +67,9 @@ fn drop_rows<F: Float>(
     }
 }
 
-pub(super) fn launch(x: CubeTensor, keys: CubeTensor, Drops { elements, limit, factor }: Drops) -> CubeTensor {
-    let (x, keys) = (into_contiguous(x), into_contiguous(keys));
+pub(super) fn launch(x: CubeTensor, words: CubeTensor, drops: Drops) -> CubeTensor {
+    let Drops { elements, layout, limit, factor } = drops;
+    let (x, words) = (into_contiguous(x), into_contiguous(words));
     let (over, output) = (OverRows::of(&x), empty(&x, x.dtype));
     let numbers = x.dtype;
     drop_rows::launch(
@@ -71,12 +77,14 @@ pub(super) fn launch(x: CubeTensor, keys: CubeTensor, Drops { elements, limit, f
         over.count,
         over.dim,
         x.into_tensor_arg(),
-        keys.into_tensor_arg(),
+        words.into_tensor_arg(),
         output.clone().into_tensor_arg(),
         over.rows,
         over.columns,
         elements.rows as u32,
         elements.heads.unwrap_or(1) as u32,
+        layout.sites as u32,
+        layout.site as u32,
         elements.first,
         elements.step,
         limit,

@@ -14,7 +14,7 @@ use burn::{
     tensor::{FloatDType, Shape},
 };
 
-use super::{Drops, Fused, Norm};
+use super::{Attention, Drops, Fused, Norm, attending};
 use crate::resident::AdamwStep;
 
 #[derive(Debug)]
@@ -24,10 +24,10 @@ impl<B: Fused> Backward<B, 1> for Dropping {
     type State = (IntTensor<B>, Drops);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let ([parent], (keys, drops)) = (ops.parents, ops.state);
+        let ([parent], (words, drops)) = (ops.parents, ops.state);
         let gradient = grads.consume::<B>(&ops.node);
         if let Some(parent) = parent {
-            grads.register::<B>(parent.id, B::dropped(gradient, keys, drops));
+            grads.register::<B>(parent.id, B::dropped(gradient, words, drops));
         }
     }
 }
@@ -79,11 +79,53 @@ impl<B: Fused> Backward<B, 2> for Weighing {
     }
 }
 
+#[derive(Debug)]
+struct Attending;
+
+/// Queries, keys, values, what was added to scores, words of masks, and the numbers.
+type Attended<B> = ([FloatTensor<B>; 4], IntTensor<B>, Attention);
+
+impl<B: Fused> Backward<B, 4> for Attending {
+    type State = Attended<B>;
+
+    fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let ([of_query, of_key, of_value, of_bias], (tensors, words, attention)) = (ops.parents, ops.state);
+        let (gradient, shape) = (grads.consume::<B>(&ops.node), tensors[3].shape());
+        let (found, of_scores) = attending::backward::<B>(tensors, words, attention, gradient, of_bias.is_some());
+        for (parent, gradient) in [of_query, of_key, of_value].into_iter().zip(found) {
+            if let Some(parent) = parent {
+                grads.register::<B>(parent.id, gradient);
+            }
+        }
+        if let (Some(parent), Some(of_scores)) = (of_bias, of_scores) {
+            grads.register::<B>(parent.id, broadcast_shape::<B>(of_scores, &shape));
+        }
+    }
+}
+
 impl<B: Backend + Fused, C: CheckpointStrategy> Fused for Autodiff<B, C> {
-    fn dropped(x: FloatTensor<Self>, keys: IntTensor<Self>, drops: Drops) -> FloatTensor<Self> {
+    fn dropped(x: FloatTensor<Self>, words: IntTensor<Self>, drops: Drops) -> FloatTensor<Self> {
         match Dropping.prepare::<C>([x.node()]).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((keys.clone(), drops), B::dropped(x.into_primitive(), keys, drops)),
-            OpsKind::UnTracked(prep) => prep.finish(B::dropped(x.into_primitive(), keys, drops)),
+            OpsKind::Tracked(prep) => prep.finish((words.clone(), drops), B::dropped(x.into_primitive(), words, drops)),
+            OpsKind::UnTracked(prep) => prep.finish(B::dropped(x.into_primitive(), words, drops)),
+        }
+    }
+
+    fn attended(
+        query: FloatTensor<Self>,
+        key: FloatTensor<Self>,
+        value: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        words: IntTensor<Self>,
+        attention: Attention,
+    ) -> FloatTensor<Self> {
+        let nodes = [query.node(), key.node(), value.node(), bias.node()];
+        let tensors = [query, key, value, bias].map(|tensor| tensor.into_primitive());
+        let [query, key, value, bias] = tensors.clone();
+        let found = B::attended(query, key, value, bias, words.clone(), attention);
+        match Attending.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((tensors, words, attention), found),
+            OpsKind::UnTracked(prep) => prep.finish(found),
         }
     }
 

@@ -4,6 +4,7 @@
 //! is a kernel to be made before the first step. Numbers are read in the type that they have; sums are of 32-bit floats, in
 //! an order that depends on nothing but the row's length.
 
+mod attending;
 mod dropping;
 mod gradients;
 mod normalizing;
@@ -18,10 +19,11 @@ use burn::{
         Backend, Dispatch, DispatchDevice, backend_extension,
         tensor::{FloatTensor, IntTensor},
     },
-    tensor::{Device, FloatDType, Int, Tensor},
+    tensor::{Device, FloatDType, Tensor},
 };
 use burn_cubecl::CubeBackend;
 
+use super::masks::{MaskLayout, SiteMasks};
 use crate::{dropout, kernel_settings, resident::AdamwStep};
 
 /// The numbers that dropout gives the elements of a tensor `[texts, heads, rows, columns]`, in any shape with the same rows
@@ -42,10 +44,20 @@ pub(super) struct Elements {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Drops {
     elements: Elements,
+    layout: MaskLayout,
     /// Elements with numbers drawn below this are dropped.
     limit: u32,
     /// The others are multiplied by this.
     factor: f32,
+}
+
+/// Attention of queries `[texts, heads, places, size]` over keys and values of the same sizes, in numbers of their own type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attention {
+    /// The scores' factor, before something is added to them.
+    pub(super) factor: f32,
+    /// Probabilities that are dropped; none where none are.
+    pub(super) drops: Option<Drops>,
 }
 
 /// Normalization of rows.
@@ -62,10 +74,21 @@ pub(crate) struct Norm {
 /// The operations, on a backend.
 #[backend_extension(Cube, Autodiff, Fusion: cfg(feature = "fusion"))]
 pub(crate) trait Fused: Backend {
-    /// Elements that are dropped become 0, and the others grow; keys are `[2, texts]`: the words that are added and those
-    /// that turn bits.
+    /// Elements that are dropped become 0, and the others grow; words are those of [`super::masks::Masks`].
     #[fusion(dtype = x, shape = x)]
-    fn dropped(x: FloatTensor<Self>, keys: IntTensor<Self>, drops: Drops) -> FloatTensor<Self>;
+    fn dropped(x: FloatTensor<Self>, words: IntTensor<Self>, drops: Drops) -> FloatTensor<Self>;
+
+    /// Means of values by attention's probabilities, some of them dropped; all four dimensions are as [`Attention`] says.
+    /// On the way back the probabilities are computed again.
+    #[fusion(dtype = query, shape = query)]
+    fn attended(
+        query: FloatTensor<Self>,
+        key: FloatTensor<Self>,
+        value: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        words: IntTensor<Self>,
+        attention: Attention,
+    ) -> FloatTensor<Self>;
 
     /// Rows of 32-bit floats, normalized, times `scale`, plus `shift` where something is to be added.
     #[fusion(dtype = x, shape = x)]
@@ -118,8 +141,19 @@ pub(crate) trait Fused: Backend {
 }
 
 impl Fused for CubeBackend {
-    fn dropped(x: FloatTensor<Self>, keys: IntTensor<Self>, drops: Drops) -> FloatTensor<Self> {
-        dropping::launch(x, keys, drops)
+    fn dropped(x: FloatTensor<Self>, words: IntTensor<Self>, drops: Drops) -> FloatTensor<Self> {
+        dropping::launch(x, words, drops)
+    }
+
+    fn attended(
+        query: FloatTensor<Self>,
+        key: FloatTensor<Self>,
+        value: FloatTensor<Self>,
+        bias: FloatTensor<Self>,
+        words: IntTensor<Self>,
+        attention: Attention,
+    ) -> FloatTensor<Self> {
+        attending::forward::<Self>([query, key, value, bias], words, attention)
     }
 
     fn normalized(
@@ -171,20 +205,46 @@ impl Fused for CubeBackend {
     }
 }
 
+impl Drops {
+    fn new(layout: MaskLayout, elements: Elements, probability: f64) -> Self {
+        Self { elements, layout, limit: dropout::limit(probability), factor: (1.0 / (1.0 - probability)) as f32 }
+    }
+}
+
 /// True for a device that has these kernels and is to use them.
 pub(super) fn are_on(device: &Device) -> bool {
     matches!(device.as_dispatch(), DispatchDevice::Cube(_)) && kernel_settings::fuses()
 }
 
-/// Elements dropped by these keys, `[2, texts]`, with this probability.
+/// Elements dropped by the masks of a site, with this probability.
 pub(super) fn drop<const D: usize>(
     x: Tensor<D>,
-    keys: Tensor<2, Int>,
+    masks: SiteMasks<'_>,
     elements: Elements,
     probability: f64,
 ) -> Tensor<D> {
-    let drops = Drops { elements, limit: dropout::limit(probability), factor: (1.0 / (1.0 - probability)) as f32 };
-    Tensor::from_dispatch(<Dispatch as Fused>::dropped(x.into_dispatch(), keys.into_dispatch(), drops))
+    let (words, layout) = masks.words();
+    let drops = Drops::new(layout, elements, probability);
+    Tensor::from_dispatch(<Dispatch as Fused>::dropped(x.into_dispatch(), words.into_dispatch(), drops))
+}
+
+/// Means of values, each by what softmax makes of `query · key · factor + bias` over the keys, some of them dropped.
+pub(super) fn attend(
+    [query, key, value]: [Tensor<4>; 3],
+    bias: Tensor<4>,
+    factor: f64,
+    drops: Option<(SiteMasks<'_>, Elements, f64)>,
+) -> Tensor<4> {
+    let (words, drops) = match drops {
+        Some((masks, elements, rate)) => {
+            let (words, layout) = masks.words();
+            (words, Some(Drops::new(layout, elements, rate)))
+        }
+        None => (Tensor::empty([1], (&query.device().without_autodiff(), burn::tensor::DType::I32)), None),
+    };
+    let attention = Attention { factor: factor as f32, drops };
+    let [query, key, value, bias] = [query, key, value, bias].map(Tensor::into_dispatch);
+    Tensor::from_dispatch(<Dispatch as Fused>::attended(query, key, value, bias, words.into_dispatch(), attention))
 }
 
 /// Rows normalized, times a scale, plus something.

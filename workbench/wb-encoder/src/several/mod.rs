@@ -4,6 +4,8 @@
 //! with 32. Each device adds up its own gradients; once a step these are added to each other in the order in which the
 //! devices are named, so that the same devices give the same sums, wherever they stand.
 
+mod resident;
+
 use std::{
     ops::Range,
     sync::{Mutex, PoisonError},
@@ -17,9 +19,11 @@ use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream},
     batch::TokenBatch,
     error::{Error, Result},
-    parameters::{Gradients, Parameters},
+    parameters::{Gradients, Parameter, Parameters},
     precision::Precision,
+    resident::Resident,
     stop::Stop,
+    values::Values,
 };
 
 /// A model on several devices.
@@ -29,6 +33,10 @@ pub struct SeveralBackbones {
     /// Gradients of each since the last sum; empty before a pass, for the first, whose passes add to the sum itself, and for
     /// those that keep them.
     apart: Vec<Mutex<Gradients>>,
+    /// True for weights whose state lives with the first; none before a training has settled there.
+    lives: Vec<bool>,
+    /// Gradients of the others since the first measured its own, where weights live there.
+    of_others: Mutex<Option<Gradients>>,
 }
 
 /// Each device's part of a batch, and its tape.
@@ -36,12 +44,14 @@ struct Tapes(Vec<(TokenBatch, BackboneTape)>);
 
 impl SeveralBackbones {
     /// Puts devices that have the same model side by side; an error without any.
-    pub fn new(list: Vec<Box<dyn Backbone>>) -> Result<Self> {
+    pub fn new(mut list: Vec<Box<dyn Backbone>>) -> Result<Self> {
         if list.is_empty() {
             return Err(Error::value("device", "an empty list, expected at least one device"));
         }
+        // Each reads its gradients back once a step, however many parts a batch has.
+        list.iter_mut().for_each(|backbone| backbone.keep_gradients());
         let apart = list.iter().map(|_| Mutex::default()).collect();
-        Ok(Self { list, apart })
+        Ok(Self { list, apart, lives: Vec::new(), of_others: Mutex::default() })
     }
 
     fn first(&self) -> &dyn Backbone {
@@ -90,10 +100,43 @@ impl SeveralBackbones {
         self.deal(batch).into_iter().map(|texts| batch.part(texts)).collect()
     }
 
+    /// Adds the gradients of the devices from this one on.
+    fn collect(&self, from: usize, gradients: &mut Gradients) -> Result<()> {
+        for (backbone, apart) in self.list.iter().zip(&self.apart).skip(from) {
+            backbone.collect_gradients(gradients)?;
+            let of_device = std::mem::take(&mut *apart.lock().unwrap_or_else(PoisonError::into_inner));
+            gradients.iter_mut().zip(of_device.iter()).for_each(|(sum, found)| add(sum, &mut found.iter().copied()));
+        }
+        Ok(())
+    }
+
     fn together(&self, parts: &[Array2<f32>]) -> Result<Array2<f32>> {
         let views: Vec<ArrayView2<'_, f32>> = parts.iter().map(|part| part.view()).collect();
         concatenate(Axis(0), &views).map_err(|error| Error::data("devices' results", error.to_string()))
     }
+}
+
+fn add(sum: &mut [f32], found: &mut dyn Iterator<Item = f32>) {
+    sum.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
+}
+
+/// Gives devices the weights of another, but for those that are the same as they were.
+fn follow(others: &mut [Box<dyn Backbone>], first: &Parameters, is_same: &dyn Fn(usize) -> bool) -> Result<()> {
+    let mut copy = |parameters: &mut Parameters| {
+        let alike = |(a, b): (&Parameter, &Parameter)| a.name == b.name && a.trainable == b.trainable;
+        if parameters.len() != first.len() || !parameters.iter().zip(first.iter()).all(alike) {
+            *parameters = first.clone();
+            return;
+        }
+        let changed = parameters.iter_mut().zip(first.iter()).enumerate().filter(|(at, _)| !is_same(*at));
+        for (_, (to, from)) in changed {
+            match from.trainable && to.values.len() == from.values.len() {
+                true => to.values.floats_mut().copy_from_slice(&from.values.floats()),
+                false => to.values = from.values.clone(),
+            }
+        }
+    };
+    others.iter_mut().try_for_each(|other| other.update(&mut copy))
 }
 
 impl Backbone for SeveralBackbones {
@@ -107,8 +150,12 @@ impl Backbone for SeveralBackbones {
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
         let Some((first, others)) = self.list.split_first_mut() else { return Ok(()) };
+        let frozen = |p: &Parameter| (!p.trainable).then(|| p.values.clone());
+        let before: Vec<Option<Values>> = first.parameters().iter().map(frozen).collect();
         first.update(change)?;
-        others.iter_mut().try_for_each(|other| other.update(&mut |parameters| *parameters = first.parameters().clone()))
+        let after = first.parameters();
+        let is_same = |at: usize| before[at].as_ref().is_some_and(|before| before.shares(&after.at(at).values));
+        follow(others, after, &is_same)
     }
 
     fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
@@ -123,14 +170,21 @@ impl Backbone for SeveralBackbones {
         self.list.iter().map(|backbone| backbone.padding()).sum()
     }
 
+    fn resident(&mut self) -> Option<&mut dyn Resident> {
+        self.list[0].resident()?;
+        Some(self)
+    }
+
     fn collect_gradients(&self, gradients: &mut Gradients) -> Result<()> {
-        for (backbone, apart) in self.list.iter().zip(&self.apart) {
-            backbone.collect_gradients(gradients)?;
-            let of_device = std::mem::take(&mut *apart.lock().unwrap_or_else(PoisonError::into_inner));
-            for (sum, values) in gradients.iter_mut().zip(of_device.iter()) {
-                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-            }
+        if self.lives.is_empty() {
+            return self.collect(0, gradients);
         }
+        self.first().collect_gradients(gradients)?;
+        let mut of_others = self.of_others.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_others = of_others.get_or_insert_with(|| Gradients::zeros(self.parameters()));
+        self.collect(1, of_others)?;
+        let at_home = gradients.iter_mut().zip(of_others.iter_mut()).zip(&self.lives).filter(|(_, lives)| !**lives);
+        at_home.for_each(|((sum, found), _)| add(sum, &mut found.drain(..)));
         Ok(())
     }
 
@@ -139,6 +193,7 @@ impl Backbone for SeveralBackbones {
         self.apart
             .iter()
             .for_each(|apart| *apart.lock().unwrap_or_else(PoisonError::into_inner) = Gradients::default());
+        *self.of_others.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Help of the first device.

@@ -1,8 +1,13 @@
 //! A model computed by burn on any of its devices.
 
+mod backward;
+
 use std::{
     collections::HashSet,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use burn::tensor::{Device, Tensor};
@@ -12,6 +17,7 @@ use wb_core::GroupMaxima;
 use super::{
     bag,
     gradients::Sums,
+    masks::{Masks, Sites},
     maxima::DeviceMaxima,
     padded::{Padded, groups},
     pass::Pass,
@@ -41,21 +47,25 @@ pub struct BurnBackbone {
     stack: Option<Stack>,
     pooling: Pooling,
     adapter: Option<Adapter>,
-    pub(super) parameters: Parameters,
-    pub(super) weights: Weights,
-    pub(super) link: Link,
+    pub(in crate::on_device) parameters: Parameters,
+    pub(in crate::on_device) weights: Weights,
+    pub(in crate::on_device) link: Link,
     turns: Turns,
     /// Tokens computed at once, padding included: bounds the memory of a pass that keeps nothing.
     budget: AtomicUsize,
     stop: Stop,
     /// True where a tracked pass keeps the inputs of layers alone; only with a network.
     checkpointing: bool,
+    /// Places where something may be dropped.
+    sites: Sites,
     /// Set where products are in 16 bits; only with a network.
     products: Option<Products>,
     /// Names of the network's weights; adapters are read too.
     network: HashSet<String>,
+    /// Gradients that wait to be collected, where they are to.
+    kept: Option<Mutex<Sums>>,
     /// State of a training that is kept on the device.
-    pub(super) residence: Option<Residence>,
+    pub(in crate::on_device) residence: Option<Residence>,
 }
 
 /// The graphs of a tracked pass.
@@ -84,8 +94,10 @@ impl BurnBackbone {
         let network: HashSet<String> = model.architecture.weights().into_iter().map(|spec| spec.name).collect();
         let weights = link.guarded(|| Weights::upload(&model.parameters, &link, &network, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
+        let stack = architecture.stack();
         Ok(Self {
-            stack: architecture.stack(),
+            sites: Sites::of(stack.as_ref().map_or(0, |stack| stack.layers.len()), &parameters),
+            stack,
             architecture,
             pooling,
             adapter,
@@ -98,6 +110,7 @@ impl BurnBackbone {
             checkpointing: false,
             products: None,
             network,
+            kept: None,
             residence: None,
         })
     }
@@ -155,9 +168,10 @@ impl BurnBackbone {
         weights: &'a Weights,
         dropout: Option<Dropout>,
     ) -> Pass<'a> {
-        let places = group.iter().map(|at| batch.place(*at)).collect();
+        let places: Vec<u64> = group.iter().map(|at| batch.place(*at)).collect();
         let products = self.products.as_ref().map(|products| products.float);
-        Pass { link: &self.link, weights, adapter: self.adapter.as_ref(), dropout, products, places }
+        let masks = dropout.map(|dropout| Masks::new(dropout, &self.sites, &places, &self.link));
+        Pass { link: &self.link, weights, adapter: self.adapter.as_ref(), masks, products }
     }
 
     /// Computes the groups of a batch, one after the other.
@@ -214,67 +228,6 @@ impl BurnBackbone {
         let (embeddings, states) = results.read(batch, self.dim(), &self.link)?;
         Ok((embeddings, states, Box::new(Graphs { groups, batch: batch.clone(), weights, dropout })))
     }
-
-    /// Goes back through a group of which the inputs of layers are kept: what comes after the layers, then layer by layer.
-    fn backward_by_layers(
-        &self,
-        graphs: &Graphs,
-        group: &GroupGraph,
-        stack: &Stack,
-        at: Upstream<'_>,
-        sums: &mut Sums,
-    ) -> Result<()> {
-        let pass = self.pass(&graphs.batch, &group.texts, &graphs.weights, graphs.dropout);
-        let network = Network { stack, pass: &pass, batch: &group.padded, turns: &self.turns };
-        let mut inputs = group.inputs.iter().map(|input| input.clone().autodiff().require_grad()).rev();
-        let Some(input) = inputs.next() else { return Ok(()) };
-        let states = network.last(input.clone())?;
-        let embeddings = group.padded.pool(states.clone(), self.pooling);
-        let Some(sum) = self.surrogate(&graphs.batch, &group.texts, embeddings, states, at) else { return Ok(()) };
-        let found = sums.backward(sum, &graphs.weights);
-        let Some(mut upstream) = input.grad(&found) else { return Ok(()) };
-        for (layer, input) in (0..stack.layers.len()).rev().zip(inputs) {
-            self.stop.check()?;
-            let output = network.only_layer(layer, input.clone())?;
-            let found = sums.backward((output * upstream.autodiff()).sum(), &graphs.weights);
-            let Some(next) = input.grad(&found) else { return Ok(()) };
-            upstream = next;
-        }
-        let embeddings = network.embeddings()?;
-        if embeddings.is_tracked() {
-            sums.backward((embeddings * upstream.autodiff()).sum(), &graphs.weights);
-        }
-        Ok(())
-    }
-
-    /// Σ output · gradient over a group's outputs, whose gradients are the loss's; `None` where nothing led to them.
-    fn surrogate(
-        &self,
-        batch: &TokenBatch,
-        texts: &[usize],
-        embeddings: Tensor<2>,
-        states: Tensor<3>,
-        at: Upstream<'_>,
-    ) -> Option<Tensor<1>> {
-        let at_embeddings = at.embeddings.filter(|_| embeddings.is_tracked()).map(|at| {
-            let values: Vec<f32> = texts.iter().flat_map(|text| at.row(*text).to_vec()).collect();
-            (embeddings * self.link.floats(values, [texts.len(), self.dim()])).sum()
-        });
-        let at_states = at.states.filter(|_| states.is_tracked()).map(|at| {
-            let [n, padded, dim] = states.dims();
-            let mut values = vec![0.0; n * padded * dim];
-            for (rows, text) in values.chunks_exact_mut((padded * dim).max(1)).zip(texts) {
-                for (row, token) in rows.chunks_exact_mut(dim).zip(batch.offsets()[*text]..batch.offsets()[text + 1]) {
-                    row.iter_mut().zip(at.row(token)).for_each(|(to, from)| *to = *from);
-                }
-            }
-            (states * self.link.floats(values, [n, padded, dim])).sum()
-        });
-        match (at_embeddings, at_states) {
-            (Some(one), Some(other)) => Some(one + other),
-            (one, other) => one.or(other),
-        }
-    }
 }
 
 impl Backbone for BurnBackbone {
@@ -314,6 +267,26 @@ impl Backbone for BurnBackbone {
 
     fn padding(&self) -> Option<Padding> {
         Some(self.link.padding())
+    }
+
+    fn keep_gradients(&mut self) {
+        self.kept = Some(Mutex::default());
+    }
+
+    fn keeps_gradients(&self) -> bool {
+        self.residence.is_some() || self.kept.is_some()
+    }
+
+    fn collect_gradients(&self, gradients: &mut Gradients) -> Result<()> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        let sums = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        self.link.guarded(|| sums.read(&self.link, gradients))
+    }
+
+    fn forget_gradients(&self) {
+        if let Some(kept) = &self.kept {
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Sums::default();
+        }
     }
 
     fn group_maxima(&self) -> Option<Box<dyn GroupMaxima>> {
@@ -376,9 +349,10 @@ impl Backbone for BurnBackbone {
                     }
                 }
             }
-            match &self.residence {
-                Some(residence) => residence.add(sums),
-                None => sums.read(&self.link, gradients)?,
+            match (&self.residence, &self.kept) {
+                (Some(residence), _) => residence.add(sums),
+                (None, Some(kept)) => kept.lock().unwrap_or_else(PoisonError::into_inner).add(sums),
+                (None, None) => sums.read(&self.link, gradients)?,
             }
             Ok(())
         })
