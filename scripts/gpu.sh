@@ -7,20 +7,22 @@
 # one to two for a pass, more for a step), and keeps them in the user's cache; --only does a part at a time.
 #
 # Needs no network and no Rust: FOLDER (target/cuda/wb-gpu unless told) holds wb and device_bench, which
-# scripts/cuda-build.sh made, and pairs.jsonl, where there is one. Needs Python with PyTorch, transformers,
-# sentence-transformers and PEFT, which are what wb is compared with; `python3` unless WB_PYTHON says more.
+# scripts/cuda-build.sh made, and where they are there pairs.jsonl, a list of a question and its code in each line, and
+# minilm, the published model, which are trained on; else made-up pairs and random weights of its shape. Needs Python
+# with PyTorch, transformers, sentence-transformers and PEFT, which are what wb is compared with; `python3` unless
+# WB_PYTHON says more.
 #
 #   1. the self-test, `wb doctor --device D`
 #   2. vectors of random weights of MiniLM's, ModernBERT's and Qwen3's shapes against PyTorch's
 #   3. passes of 256 x 128 and 64 x 512 tokens, and LoRA steps, in bf16 and fp32, beside PyTorch
 #   4. exact search, a million queries in a million documents
-#   5. a training, twice: the same bytes, or how far apart
+#   5. the training of configs/code-minilm.yaml, twice: the same bytes, or how far apart
 #
 # --small shrinks all of it, to try the script itself on a processor or, with `--device vulkan --through
 # scripts/vulkan-device.sh`, where wb's programs are called by that command, on a device of software.
 set -euo pipefail
 
-case "${1:-}" in -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,24s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$(cd "$(dirname "$0")/.." && pwd)"
 device=cuda folder="" seconds=420 small=() through="" only=""
@@ -129,28 +131,20 @@ with open(sys.argv[2], "w") as out:
         anchor, positive = json.loads(line)[:2]
         out.write(json.dumps({"id": f"pair-{at}", "anchor": anchor, "positive": positive}) + "\n")
 PY
-steps=200
+steps=120
 [ ${#small[@]} -gt 0 ] && steps=6
 precision=bf16
 case "$device" in cuda*) ;; *) precision=fp32 ;; esac
-cat > "$work/train.yaml" <<YAML
-name: twice
-device: $device
-data:
-  sources:
-    - { jsonl: { path: $work/data.jsonl, fields: { anchor: anchor, positive: positive } } }
-  filter: { min_anchor_chars: 1, min_positive_chars: 1 }
-encoder:
-  model: { pretrained: $work/minilm }
-  lora: {}
-train:
-  max_steps: $steps
-  batch: { pairs: 32 }
-  precision: $precision
-YAML
+model="$work/minilm"
+[ -d "$folder/minilm" ] && model="$folder/minilm"
+recipe=(
+  "$checkout/configs/code-minilm.yaml" "device=$device" "encoder.model.pretrained=$model"
+  "data.sources=[{jsonl: {path: $work/data.jsonl, fields: {anchor: anchor, positive: positive}}}]"
+  "train.mix=proportional" "train.epochs=100" "train.max_steps=$steps" "train.precision=$precision"
+)
 for run in one two; do
   started="$SECONDS"
-  (cd "$work" && "$wb" train train.yaml --runs "$work/$run" > "$work/$run.log" 2>&1) || { tail -n 20 "$work/$run.log"; echo "- The training ended with an error."; exit 1; }
+  (cd "$work" && "$wb" train "${recipe[@]}" --runs "$work/$run" > "$work/$run.log" 2>&1) || { tail -n 20 "$work/$run.log"; echo "- The training ended with an error."; exit 1; }
   echo "- Training $run: $steps steps in $((SECONDS - started)) s, all told."
 done
 "$python" - "$work/one" "$work/two" <<'PY'

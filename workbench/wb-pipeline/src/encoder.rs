@@ -312,7 +312,7 @@ pub fn open_cross_encoder(reference: &EncoderRef, runs: &Path, device: DeviceCon
     if let Ok(EncoderPlace::Hub { id, .. }) = reference.place(session::runs()) {
         folder.name = id.rsplit('/').next().unwrap_or(&id).to_owned();
     }
-    let opened = CrossEncoder::open(folder, &device::open(device, None)?)?;
+    let opened = CrossEncoder::open(folder, &device::open(device, Some(&path))?)?;
     Ok(match run {
         Some(run) => opened.named(run.id()),
         None => opened,

@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData, Transaction};
+use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, Transaction};
 
 use crate::{
     backbone::Padding,
     device::guarded,
     error::{Result, failed_on, is_out_of_memory},
+    weights::WeightType,
 };
 
 /// Counts of what has crossed since a model was brought to a device.
@@ -102,6 +103,18 @@ impl Link {
         Tensor::from_data(TensorData::new(values, shape), &self.device)
     }
 
+    /// True where the device computes with numbers of this type.
+    pub(crate) fn has(&self, kind: WeightType) -> bool {
+        self.device.supports_dtype(float_of(kind))
+    }
+
+    /// Copies floats of 16 bits to the device.
+    pub(crate) fn shorts<const D: usize>(&self, bytes: Vec<u8>, shape: [usize; D], kind: WeightType) -> Tensor<D> {
+        self.count_upload(bytes.len());
+        let dtype = DType::from(float_of(kind));
+        Tensor::from_data(TensorData::from_bytes_vec(bytes, shape, dtype), (&self.device, dtype))
+    }
+
     /// Copies whole numbers to the device, as such of 32 bits.
     pub(crate) fn ints<const D: usize>(&self, values: Vec<i32>, shape: [usize; D]) -> Tensor<D, Int> {
         self.count_upload(4 * values.len());
@@ -139,6 +152,15 @@ impl Link {
 
     fn counts(&self) -> MutexGuard<'_, Traffic> {
         self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Burn's name of a type.
+pub(crate) fn float_of(kind: WeightType) -> FloatDType {
+    match kind {
+        WeightType::F32 => FloatDType::F32,
+        WeightType::F16 => FloatDType::F16,
+        WeightType::Bf16 => FloatDType::BF16,
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use burn::tensor::{Tensor, activation, module};
+use burn::tensor::{FloatDType, Tensor, activation, module};
 
 use super::{bias::Bias, padded::Padded, pass::Pass, traffic::Link, weights::Weight};
 use crate::{
@@ -83,7 +83,8 @@ impl Network<'_> {
     pub(crate) fn embeddings(self) -> Result<Tensor<2>> {
         let Self { stack, pass, batch, .. } = self;
         let (texts, tokens, width) = (batch.texts, batch.tokens, stack.width);
-        let mut sum = module::embedding(pass.weights.matrix(&stack.words)?, batch.ids.clone());
+        // The table may be in numbers of 16 bits.
+        let mut sum = module::embedding(pass.weights.matrix(&stack.words)?, batch.ids.clone()).cast(FloatDType::F32);
         if stack.word_scale != 1.0 {
             sum = sum.mul_scalar(stack.word_scale);
         }

@@ -8,15 +8,16 @@ use std::{
 
 use burn::tensor::{FloatDType, Tensor};
 
-use super::traffic::Link;
+use super::traffic::{Link, float_of};
 use crate::{
     device::guarded,
     error::{Error, Result},
     lora,
-    models::Stack,
+    models::{Architecture, Stack},
     parameters::{Parameter, Parameters},
     precision::Precision,
     values::Values,
+    weights::WeightType,
 };
 
 /// A weight on a device, laid out as in the model's file.
@@ -40,11 +41,12 @@ pub(crate) struct Weights {
 
 impl Weights {
     /// Copies the weights of the network and its adapters to a device, but for frozen ones that are there as they are, and
-    /// those that live there. Frozen ones that `products` names are kept there in its type.
+    /// those that live there. Frozen ones that `products` names are kept there in its type, and a frozen table of tokens in
+    /// that of its file.
     pub(crate) fn upload(
         parameters: &Parameters,
         link: &Link,
-        network: &HashSet<String>,
+        network: &NetworkWeights,
         there: Option<(&Self, &[bool])>,
         products: Option<&Products>,
     ) -> Result<Self> {
@@ -54,16 +56,19 @@ impl Weights {
             let same = || !parameter.trainable && there.from[at].as_ref().is_some_and(|v| v.shares(&parameter.values));
             there.list[at].clone().filter(|_| lives.get(at).is_some_and(|lives| *lives) || same())
         };
-        let copied = |parameter: &Parameter| match (Weight::upload(parameter, link)?, products) {
-            (Weight::Matrix(tensor), Some(products)) if !parameter.trainable && products.takes(&parameter.name) => {
-                Ok(Weight::Matrix(tensor.cast(products.float)))
+        let kind = |parameter: &Parameter| match products.filter(|products| products.takes(&parameter.name)) {
+            _ if parameter.trainable => WeightType::F32,
+            Some(products) => products.kind,
+            None if network.tokens.as_ref() == Some(&parameter.name) => {
+                let own = parameter.values.weight_type();
+                if link.has(own) { own } else { WeightType::F32 }
             }
-            (weight, _) => Ok(weight),
+            None => WeightType::F32,
         };
         let weight = |parameter: &Parameter| match kept(parameter) {
             Some(weight) => Ok(Some(weight)),
-            None if network.contains(&parameter.name) || lora::is_adapter(&parameter.name) => {
-                copied(parameter).map(Some)
+            None if network.all.contains(&parameter.name) || lora::is_adapter(&parameter.name) => {
+                Weight::upload(parameter, kind(parameter), link).map(Some)
             }
             None => Ok(None),
         };
@@ -158,27 +163,46 @@ impl Drop for TrackedWeights {
     }
 }
 
+/// Names of the weights that a network reads.
+#[derive(Debug)]
+pub(crate) struct NetworkWeights {
+    all: HashSet<String>,
+    /// The table of tokens, of which a pass reads rows.
+    tokens: Option<String>,
+}
+
+impl NetworkWeights {
+    /// The weights of a model's network; adapters are read too.
+    pub(crate) fn of(architecture: &Architecture) -> Self {
+        Self {
+            all: architecture.weights().into_iter().map(|spec| spec.name).collect(),
+            tokens: architecture.stack().map(|stack| stack.words),
+        }
+    }
+}
+
 /// The type of numbers in products of 16 bits, and the linear layers whose weights stand in them.
 #[derive(Debug, Clone)]
 pub(crate) struct Products {
     pub(crate) float: FloatDType,
+    kind: WeightType,
     pub(crate) layers: HashSet<String>,
 }
 
 impl Products {
     /// The products of a precision; none where it is 32 bits. An error where the network or the device has no others.
     pub(crate) fn of(precision: Precision, stack: Option<&Stack>, link: &Link) -> Result<Option<Self>> {
-        let float = match precision {
+        let kind = match precision {
             Precision::Fp32 => return Ok(None),
-            Precision::Bf16 => FloatDType::BF16,
-            Precision::F16 => FloatDType::F16,
+            Precision::Bf16 => WeightType::Bf16,
+            Precision::F16 => WeightType::F16,
         };
         let Some(stack) = stack else { return Err(precision.refused("this encoder", "it is no transformer")) };
-        if !link.device().supports_dtype(float) {
+        if !link.has(kind) {
             return Err(precision.refused(link.name(), "the device has no such numbers"));
         }
         let layers = stack.layers.iter().flat_map(|layer| layer.linear()).map(|layer| layer.name.clone());
-        Ok(Some(Self { float, layers: layers.collect() }))
+        Ok(Some(Self { float: float_of(kind), kind, layers: layers.collect() }))
     }
 
     fn takes(&self, weight: &str) -> bool {
@@ -191,11 +215,20 @@ fn absent(name: &str) -> Error {
 }
 
 impl Weight {
-    fn upload(parameter: &Parameter, link: &Link) -> Result<Self> {
-        let values = parameter.values.floats().into_owned();
+    /// Copies a weight as it is, a matrix in numbers of this type.
+    fn upload(parameter: &Parameter, kind: WeightType, link: &Link) -> Result<Self> {
+        let values = &parameter.values;
+        let floats = || values.floats().into_owned();
         match *parameter.shape.as_slice() {
-            [n] => Ok(Self::Vector(link.floats(values, [n]))),
-            [m, n] => Ok(Self::Matrix(link.floats(values, [m, n]))),
+            [n] => Ok(Self::Vector(link.floats(floats(), [n]))),
+            [m, n] if kind == WeightType::F32 => Ok(Self::Matrix(link.floats(floats(), [m, n]))),
+            [m, n] => {
+                let bytes = match kind == values.weight_type() {
+                    true => values.to_bytes(),
+                    false => kind.to_bytes(&values.floats()),
+                };
+                Ok(Self::Matrix(link.shorts(bytes, [m, n], kind)))
+            }
             _ => {
                 let message = format!("has shape {:?}, expected one or two dimensions", parameter.shape);
                 Err(Error::data(parameter.name.as_str(), message))

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use wb_core::Seed;
 use wb_encoder::{
     Architecture, Backbone, BurnBackbone, DeviceConfig, Dropout, Gradients, LoraConfig, Model, Padding, Pooling,
-    TokenBatch, Upstream, lora,
+    TokenBatch, Upstream, Values, WeightType, lora,
     models::{
         Activation, BertConfig, DecoderShape, ModernBertConfig, QwenConfig, QwenVersion, StaticConfig, T5Config,
         TransformerSizes,
@@ -330,6 +330,28 @@ fn tapes_that_are_dropped() {
         backbone.backward(tape, embeddings.view(), &mut gradients).unwrap();
         assert!(norm(gradients.iter().flatten().map(|g| f64::from(*g))) > 0.0);
     }
+}
+
+/// A table of tokens that does not train is on the device as in its file, in half the bytes where that has 16 bits: the same
+/// numbers, forward and in the gradients of adapters.
+#[test]
+fn a_table_of_sixteen_bits_stays_that() {
+    let (words, batch) = ("embeddings.word_embeddings.weight", batch(&[17, 5, 16]));
+    let run = |kind: WeightType| {
+        let mut model = model(bert(), Pooling::Mean, true);
+        let at = model.parameters.position(words).unwrap();
+        let table = &mut model.parameters.iter_mut().nth(at).unwrap().values;
+        let bits = |value: &f32| half::f16::from_f32(*value).to_le_bytes();
+        let rounded = Values::from_bytes(WeightType::F16, &table.floats().iter().flat_map(bits).collect::<Vec<u8>>());
+        *table = if kind == WeightType::F16 { rounded } else { rounded.floats().into_owned().into_iter().collect() };
+        let backbone = BurnBackbone::new(model, test_device().burn(), "test device").unwrap();
+        let uploaded = backbone.traffic().uploaded;
+        (uploaded, step(&backbone, &batch, Some(Dropout { seed: 3 }), Loss::Embeddings))
+    };
+    let ((more, expected), (less, found)) = (run(WeightType::F32), run(WeightType::F16));
+    assert_eq!(more - less, 2 * (VOCAB * WIDTH) as u64);
+    assert_eq!(found.states, expected.states);
+    assert!(found.gradients.iter().eq(expected.gradients.iter()));
 }
 
 /// A frozen weight that somebody changes is on the device too.

@@ -276,7 +276,7 @@ impl Encoders<'_> {
             true => ("trained", Folder::read_cross_encoder(&self.run_encoder)?),
             false => ("untrained", self.untrained.clone().context("the cross-encoder before training is not there")?),
         };
-        let device = device::open(self.experiment.device.first(), None)?;
+        let device = device::open(self.experiment.device.first(), trained.then_some(self.run_encoder.as_path()))?;
         let reranker = CrossEncoder::open(folder, &device)?.named(name);
         let settings = vec![("max tokens of both".to_owned(), reranker.max_tokens().to_string())];
         let (role, base) = self.role(trained);

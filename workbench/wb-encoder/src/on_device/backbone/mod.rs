@@ -2,12 +2,9 @@
 
 mod backward;
 
-use std::{
-    collections::HashSet,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use burn::tensor::{Device, Tensor};
@@ -25,7 +22,7 @@ use super::{
     results::{Results, Wanted},
     traffic::{Link, Traffic},
     transformer::{Network, Turns},
-    weights::{Products, TrackedWeights, Weights},
+    weights::{NetworkWeights, Products, TrackedWeights, Weights},
 };
 use crate::{
     backbone::{Backbone, BackboneTape, Dropout, Padding, Upstream, no_layers},
@@ -60,8 +57,7 @@ pub struct BurnBackbone {
     sites: Sites,
     /// Set where products are in 16 bits; only with a network.
     products: Option<Products>,
-    /// Names of the network's weights; adapters are read too.
-    network: HashSet<String>,
+    network: NetworkWeights,
     /// Gradients that wait to be collected, where they are to.
     kept: Option<Mutex<Sums>>,
     /// State of a training that is kept on the device.
@@ -91,7 +87,7 @@ impl BurnBackbone {
     /// Brings a model to a device; `name` is the device's, for messages.
     pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
         let link = Link::new(device, name);
-        let network: HashSet<String> = model.architecture.weights().into_iter().map(|spec| spec.name).collect();
+        let network = NetworkWeights::of(&model.architecture);
         let weights = link.guarded(|| Weights::upload(&model.parameters, &link, &network, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         let stack = architecture.stack();
