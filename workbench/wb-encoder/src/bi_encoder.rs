@@ -47,15 +47,19 @@ impl BiEncoder {
     pub fn open_kept_as(mut folder: Folder, kind: MemoryType, device: &OpenDevice) -> Result<Self> {
         kind.check_on(device.is_cpu(), "--dtype")?;
         folder.check_memory_type(kind)?;
-        let products = kind.precision().filter(|_| !device.is_cpu());
+        let Some(products) = kind.precision().filter(|_| !device.is_cpu()) else {
+            folder.keep_as(kind)?;
+            return Self::open_frozen(folder, device);
+        };
         // What the processor's kernels read is of no use to a device.
-        folder.keep_as(products.and_then(|_| kind.float()).map_or(kind, MemoryType::Float))?;
-        let mut opened = Self::open_frozen(folder, device)?;
-        if let Some(precision) = products {
-            opened.backbone.set_precision(precision)?;
-            opened.products = precision;
-        }
-        Ok(opened)
+        folder.keep_as(kind.float().map_or(kind, MemoryType::Float))?;
+        folder.expect_encoder("encoder")?;
+        folder.check_lengths("encoder")?;
+        folder.model.parameters.freeze();
+        let parameters = std::mem::take(&mut folder.model.parameters);
+        let backbone = device.open_alone(Model { parameters, ..folder.model.clone() }, products)?;
+        folder.notes.clear();
+        Ok(Self { folder, backbone, products })
     }
 
     /// Brings an encoder to a device.

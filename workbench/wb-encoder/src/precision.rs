@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    weights::WeightType,
+};
 
 /// Numbers in which a device multiplies matrices while training. Weights that train, their moments and gradients,
 /// normalizations, softmax, sums over layers and the loss are 32-bit floats in each (Micikevicius et al. 2018, "Mixed
@@ -31,6 +34,15 @@ impl Precision {
             Self::Fp32 => "fp32",
             Self::Bf16 => "bf16",
             Self::F16 => "f16",
+        }
+    }
+
+    /// The type of the products' numbers.
+    pub(crate) fn weight_type(self) -> WeightType {
+        match self {
+            Self::Fp32 => WeightType::F32,
+            Self::Bf16 => WeightType::Bf16,
+            Self::F16 => WeightType::F16,
         }
     }
 

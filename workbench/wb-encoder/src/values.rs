@@ -130,6 +130,9 @@ impl Values {
 
     /// Bytes of the numbers in the type of [`Values::weight_type`], little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
+        if let Some(Other::Short(bits, _)) = &self.other {
+            return bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        }
         self.weight_type().to_bytes(&self.floats())
     }
 

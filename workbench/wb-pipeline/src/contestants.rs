@@ -1,5 +1,7 @@
 //! Contestants of `wb bench`: what was named; where nothing was, BM25 and the encoder of the latest run.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use wb_bench::TrainingTexts;
 use wb_core::{Progress, RunDir, run_dir};
@@ -36,6 +38,8 @@ pub struct Contestants {
     pub bm25: bool,
     /// The other, or the only one.
     pub encoder: Option<BiEncoder>,
+    /// Its folder.
+    pub place: Option<PathBuf>,
     /// The run whose encoder it is, if it is one's.
     pub run: Option<TrainedRun>,
     /// The first line of the results, where nobody was named.
@@ -90,17 +94,19 @@ impl Contestants {
     }
 
     fn bm25_alone(line: Option<String>) -> Self {
-        Self { bm25: true, encoder: None, run: None, line }
+        Self { bm25: true, encoder: None, place: None, run: None, line }
     }
 
     fn encoder(wanted: WantedContestants<'_>, name: &str, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
         let opening = Opening { max_tokens: wanted.max_tokens, device: wanted.device, dtype: None };
         let (encoder, run) = encoder::open(&name.into(), wanted.folders.runs, opening)?;
-        let Some(folder) = run else { return Ok(Self { bm25: false, encoder: Some(encoder), run: None, line: None }) };
+        let place = Some(encoder::locate_in(&name.into(), wanted.folders.runs)?);
+        let alone = |encoder| Self { bm25: false, encoder: Some(encoder), place, run: None, line: None };
+        let Some(folder) = run else { return Ok(alone(encoder)) };
         // The folder of a fine-tuned encoder has its base's name.
         let encoder = encoder.named(folder.id());
         let run = TrainedRun::read(folder, wanted, progress);
-        Ok(Self { bm25: false, encoder: Some(encoder), run: Some(run), line: None })
+        Ok(Self { run: Some(run), ..alone(encoder) })
     }
 
     fn by_default(wanted: WantedContestants<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Self> {

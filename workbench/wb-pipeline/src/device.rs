@@ -1,6 +1,7 @@
 //! Devices: tried in a process of their own before they are trusted.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::Command,
     sync::{Mutex, PoisonError, mpsc},
@@ -75,7 +76,7 @@ pub fn open(device: DeviceConfig, model: Option<&Path>) -> Result<OpenDevice> {
     open_for(device, model, Precision::Fp32)
 }
 
-/// [`open`], compared in the precision that it is to compute in, too.
+/// [`open`], compared in the precision that it is to compute in, too. What passed is not compared again by this process.
 pub fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision) -> Result<OpenDevice> {
     let is_auto = device == DeviceConfig::Auto && device.needs_self_test();
     let device = resolved(device)?;
@@ -87,8 +88,14 @@ pub fn open_for(device: DeviceConfig, model: Option<&Path>, precision: Precision
     if !device.needs_self_test() {
         return Ok(device.open()?);
     }
+    static PASSED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let tried = format!("{device} {} {model:?}", precision.name());
+    if PASSED.lock().unwrap_or_else(PoisonError::into_inner).contains(&tried) {
+        return Ok(device.open()?);
+    }
     let report = guarded_in(device, model, Some(precision), limit()?)?;
     report.require()?;
+    PASSED.lock().unwrap_or_else(PoisonError::into_inner).insert(tried);
     let more =
         if report.seconds > LONG.as_secs_f64() { "; the first texts and steps have more kernels made" } else { "" };
     output::note(format!("device: {} passed its self-test in {:.1} s{more}", report.description, report.seconds));

@@ -231,7 +231,12 @@ fn tokenizer(
 
 /// The folder of an encoder by name: on this disk, a run's, or in the hub's cache, fetched into it where it is not there.
 pub fn locate(reference: &EncoderRef) -> Result<PathBuf> {
-    Ok(located(reference, session::runs())?.0)
+    locate_in(reference, session::runs())
+}
+
+/// [`locate`], with the folder of runs.
+pub fn locate_in(reference: &EncoderRef, runs: &Path) -> Result<PathBuf> {
+    Ok(located(reference, runs)?.0)
 }
 
 /// The folder of an encoder by name, with the run, if it is one's.
@@ -284,25 +289,27 @@ pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(Bi
     if let Some(tokens) = max_tokens {
         folder.max_tokens = MaxTokens::both(tokens);
     }
+    if let Some(dtype) = dtype {
+        // Before a device makes kernels for minutes.
+        folder.check_memory_type(dtype)?;
+        note_products(device, &[dtype])?;
+    }
     let precision = dtype.and_then(MemoryType::precision).unwrap_or_default();
     let opened = device::open_for(device, Some(&path), precision)?;
     let encoder = match dtype {
-        Some(dtype) => {
-            note_products(device, &[dtype]);
-            BiEncoder::open_kept_as(folder, dtype, &opened)?
-        }
+        Some(dtype) => BiEncoder::open_kept_as(folder, dtype, &opened)?,
         None => BiEncoder::open_frozen(folder, &opened)?,
     };
     Ok((encoder, run))
 }
 
 /// Says where the products that a type is named for are not this processor's.
-pub fn note_products(device: DeviceConfig, dtypes: &[MemoryType]) {
-    let is_cpu = device::without_test(device) == Some(DeviceConfig::Cpu);
-    if is_cpu && dtypes.contains(&MemoryType::Bf16Products) && !has_bf16_products() {
-        let name = MemoryType::Bf16Products;
+pub fn note_products(device: DeviceConfig, dtypes: &[MemoryType]) -> Result<()> {
+    let name = MemoryType::Bf16Products;
+    if dtypes.contains(&name) && !has_bf16_products() && device::resolved(device)? == DeviceConfig::Cpu {
         output::note(format!("{name}: this processor has none (AVX512-BF16); the same numbers are computed, slower"));
     }
+    Ok(())
 }
 
 /// A cross-encoder ready to score. A run's has the run's name.

@@ -60,6 +60,7 @@ fn done(
         let (parameters, _) = changed(&Parameters::default(), weights, numbers)?;
         let mut backbone = device.open_backbone(model(&architecture, pooling, &adapter, parameters)?)?;
         backbone.watch(stop.clone());
+        backbone.keep_gradients();
         models.insert(number, Served { backbone, tapes: HashMap::new(), gradients: None });
         return Ok((None, Vec::new()));
     }

@@ -292,18 +292,22 @@ impl OpenDevice {
     /// Brings a model to this device, and to those beside it.
     pub fn open_backbone(&self, model: Model) -> Result<Box<dyn Backbone>> {
         if self.others.is_empty() && self.far.is_empty() {
-            return self.open_alone(model);
+            return self.open_alone(model, Precision::Fp32);
         }
-        let here = std::iter::once(self).chain(&self.others).map(|device| device.open_alone(model.clone()));
+        let alone = |device: &Self| device.open_alone(model.clone(), Precision::Fp32);
+        let here = std::iter::once(self).chain(&self.others).map(alone);
         let far = self.far.iter().map(|far| Arc::clone(far).open(model.clone()));
         Ok(Box::new(SeveralBackbones::new(here.chain(far).collect::<Result<_>>()?)?))
     }
 
-    fn open_alone(&self, model: Model) -> Result<Box<dyn Backbone>> {
+    /// Brings a model to this device alone, with products in a precision.
+    pub(crate) fn open_alone(&self, model: Model, precision: Precision) -> Result<Box<dyn Backbone>> {
         #[cfg(feature = "burn")]
         if !self.is_cpu() {
-            return Ok(Box::new(BurnBackbone::new(model, &self.burn, &self.config.to_string())?));
+            let name = self.config.to_string();
+            return Ok(Box::new(BurnBackbone::with_precision(model, &self.burn, &name, precision)?));
         }
+        precision.only_32_bits("the processor", "its kernels train in 32 bits")?;
         native::open(model)
     }
 }

@@ -64,6 +64,7 @@ pub fn is_adapter(name: &str) -> bool {
 }
 
 /// The linear layer that a weight is the first matrix of an adapter of.
+#[cfg(feature = "burn")]
 pub(crate) fn adapted_layer(name: &str) -> Option<&str> {
     name.strip_suffix(".lora_A.weight")
 }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, ops::Range};
 
 use burn::tensor::{Tensor, module};
 
-use super::{distances::Part, padded::Padded, pass::Pass};
+use super::{distances::Part, padded::Padded, pass::Pass, weights::Weight};
 use crate::{
     error::Result,
     models::{
@@ -21,37 +21,65 @@ pub(super) struct Bias<'a> {
     stack: &'a Stack,
     pass: &'a Pass<'a>,
     batch: &'a Padded,
+    /// True where something goes back through the pass.
+    is_taped: bool,
     known: RefCell<Vec<(Reach, Part, Tensor<4>)>>,
 }
 
 impl<'a> Bias<'a> {
     /// Nothing is made yet.
     pub(super) fn new(stack: &'a Stack, pass: &'a Pass<'a>, batch: &'a Padded) -> Self {
-        Self { stack, pass, batch, known: RefCell::default() }
+        let is_taped = pass.weights.iter().flatten().any(Weight::is_tracked);
+        Self { stack, pass, batch, is_taped, known: RefCell::default() }
     }
 
-    /// Numbers for the scores of these queries and keys, of a shape that spreads over `[texts, heads, queries, keys]`.
-    pub(super) fn of(&self, reach: Reach, queries: &Range<usize>, keys: &Range<usize>) -> Result<Tensor<4>> {
+    /// Numbers for the scores of these queries and keys.
+    pub(super) fn of(&self, reach: Reach, queries: &Range<usize>, keys: &Range<usize>) -> Result<Added> {
         let (batch, part) = (self.batch, Part::new(queries, keys));
         let padding = || batch.attention_bias.clone().narrow(3, keys.start, keys.len());
-        // Of a whole text the sum is kept; of blocks with a window, of which most have the same distances, what these add; of
-        // others nothing, as together they are the square that blocks are there to spare.
+        // Of a whole text the sum is kept; of blocks what all texts have alike: of a window, most of whose blocks have the same
+        // distances, and of all where a tape keeps it, so that it is there once for all layers. Of others nothing, as together
+        // they are the square that blocks are there to spare.
         let whole = queries.len() == batch.tokens && keys.len() == batch.tokens;
-        let again = whole || (reach.before != usize::MAX && reach.after != usize::MAX);
+        let again = whole || self.is_taped || (reach.before != usize::MAX && reach.after != usize::MAX);
+        let added = |kept: Tensor<4>| match whole {
+            true => Added { numbers: kept, padding: None },
+            false => Added { numbers: kept, padding: Some(padding()) },
+        };
         let kept =
             self.known.borrow().iter().find(|(of, at, _)| (*of, *at) == (reach, part)).map(|kept| kept.2.clone());
         if let Some(kept) = kept {
-            return Ok(if whole { kept } else { kept + padding() });
+            return Ok(added(kept));
         }
         let far = out_of_reach(reach, part, self.pass);
         let near =
             self.stack.distances.as_ref().map(|table| of_table(table, self.stack, part, self.pass)).transpose()?;
-        let Some(own) = [near, far].into_iter().flatten().reduce(|near, far| near + far) else { return Ok(padding()) };
+        let Some(own) = [near, far].into_iter().flatten().reduce(|near, far| near + far) else {
+            return Ok(Added { numbers: padding(), padding: None });
+        };
         let kept = if whole { own + padding() } else { own };
         if again {
             self.known.borrow_mut().push((reach, part, kept.clone()));
         }
-        Ok(if whole { kept } else { kept + padding() })
+        Ok(added(kept))
+    }
+}
+
+/// Numbers that are added to scores, of shapes that spread over `[texts, heads, queries, keys]`.
+pub(super) struct Added {
+    /// Numbers that may have a gradient.
+    pub(super) numbers: Tensor<4>,
+    /// Numbers of padding, where they are not among the others.
+    pub(super) padding: Option<Tensor<4>>,
+}
+
+impl Added {
+    /// The sum of both.
+    pub(super) fn sum(self) -> Tensor<4> {
+        match self.padding {
+            Some(padding) => self.numbers + padding,
+            None => self.numbers,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use burn::tensor::{Bool, FloatDType, Tensor, activation, module};
 #[cfg(feature = "fused")]
 use super::fused;
 use super::{
+    bias::Added,
     masks::{self, Masks, SiteMasks},
     traffic::Link,
     weights::Weights,
@@ -88,7 +89,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Means of keys' values, each by what softmax makes of `query · key · scale + bias` over the keys, some of them dropped
+    /// Means of keys' values, each by what softmax makes of `query · key · scale`, and what is `added`, over the keys, some of them dropped
     /// with this probability.
     ///
     /// # Shapes
@@ -97,7 +98,7 @@ impl Pass<'_> {
         &self,
         [mut query, key, value]: [Tensor<4>; 3],
         scale: f64,
-        bias: Tensor<4>,
+        added: Added,
         places: [&Range<usize>; 2],
         (site, probability): (u64, f64),
     ) -> Tensor<4> {
@@ -115,19 +116,19 @@ impl Pass<'_> {
                 };
                 let elements = attention_elements(tensors[0].dims()[1], places);
                 let drops = self.site(site, probability).map(|masks| (masks, elements, probability));
-                let means = fused::attend(tensors, bias, after, drops);
+                let means = fused::attend(tensors, added, after, drops);
                 return if self.products.is_some() { means.cast(FloatDType::F32) } else { means };
             }
             let scores = self.multiply_only(query, key.transpose());
             let numbers = self.products.unwrap_or(FloatDType::F32);
-            let weights = fused::weigh(scores, bias, after, numbers);
+            let weights = fused::weigh(scores, added.sum(), after, numbers);
             return self.multiply(self.drop_attention(weights, places, site, probability), value);
         }
         let mut scores = self.multiply(query, key.transpose());
         if after != 1.0 {
             scores = scores.mul_scalar(after);
         }
-        let weights = activation::softmax(scores + bias, 3);
+        let weights = activation::softmax(scores + added.sum(), 3);
         self.multiply(self.drop_attention(weights, places, site, probability), value)
     }
 

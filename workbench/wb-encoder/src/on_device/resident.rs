@@ -137,7 +137,7 @@ impl Residence {
             if bucket.rest > 0 {
                 all.push(zeros(bucket.rest));
             }
-            let mut found = Tensor::cat(all, 0);
+            let mut found = link.join(all, 0);
             if let Some(added) = bucket.added.take() {
                 found = found + added;
             }

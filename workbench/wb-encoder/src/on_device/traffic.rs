@@ -97,6 +97,18 @@ impl Link {
         padding.padding += (places - tokens) as u64;
     }
 
+    /// Tensors one after the other in a dimension. What could not be computed of one is not known of the whole with burn's
+    /// own kernels, wherever ours are.
+    pub(crate) fn join<const D: usize>(&self, tensors: Vec<Tensor<D>>, dimension: usize) -> Tensor<D> {
+        #[cfg(feature = "fused")]
+        if super::fused::can_be_on(&self.device) && !tensors.is_empty() {
+            if let Some(joined) = super::fused::join(tensors.clone(), dimension) {
+                return joined;
+            }
+        }
+        Tensor::cat(tensors, dimension)
+    }
+
     /// Copies floats to the device.
     pub(crate) fn floats<const D: usize>(&self, values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
         self.count_upload(4 * values.len());

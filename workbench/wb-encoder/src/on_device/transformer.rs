@@ -218,7 +218,7 @@ impl Layer<'_> {
             let parts = [part(&query, &queries), part(&key, &keys), part(&value, &keys)];
             self.seen(bias, parts, [&queries, &keys], scale)
         };
-        Ok(Tensor::cat((0..tokens).step_by(BLOCK).map(block).collect::<Result<Vec<_>>>()?, 2))
+        Ok(self.pass.link.join((0..tokens).step_by(BLOCK).map(block).collect::<Result<Vec<_>>>()?, 2))
     }
 
     /// Means of some keys' values for some queries.
@@ -230,8 +230,8 @@ impl Layer<'_> {
         scale: f64,
     ) -> Result<Tensor<4>> {
         let (site, rate) = (self.site(ATTENTION), self.stack.dropout.attention);
-        let bias = bias.of(self.layer.reach, places[0], places[1])?;
-        Ok(self.pass.attend(parts, scale, bias, places, (site, rate)))
+        let added = bias.of(self.layer.reach, places[0], places[1])?;
+        Ok(self.pass.attend(parts, scale, added, places, (site, rate)))
     }
 
     fn feed_forward(&self, x: Tensor<2>) -> Result<Tensor<2>> {
@@ -253,7 +253,7 @@ impl Layer<'_> {
         if outputs.len() == widths.len() {
             return Ok(outputs);
         }
-        let (all, rows) = (Tensor::cat(outputs, 1), self.batch.texts * self.batch.tokens);
+        let (all, rows) = (self.pass.link.join(outputs, 1), self.batch.texts * self.batch.tokens);
         let cut = |end: &mut usize, width: &usize| {
             let start = *end;
             *end += width;
@@ -304,7 +304,7 @@ impl Layer<'_> {
         if rotary.size < size {
             turned.push(part(rotary.size, size));
         }
-        Tensor::cat(turned, 3)
+        self.pass.link.join(turned, 3)
     }
 
     fn site(&self, place: u64) -> u64 {

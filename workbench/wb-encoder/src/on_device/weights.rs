@@ -98,6 +98,15 @@ impl Weights {
         self.list[at].is_some()
     }
 
+    /// Drops those that do not train of the layers that products are named for.
+    pub(crate) fn drop_frozen(&mut self, parameters: &Parameters, products: &Products) {
+        for (weight, parameter) in self.list.iter_mut().zip(parameters.iter()) {
+            if !parameter.trainable && products.takes(&parameter.name) {
+                *weight = None;
+            }
+        }
+    }
+
     /// Puts another weight of the same shape at a place.
     pub(crate) fn put(&mut self, at: usize, weight: Weight) {
         self.list[at] = Some(weight);
@@ -192,11 +201,10 @@ pub(crate) struct Products {
 impl Products {
     /// The products of a precision; none where it is 32 bits. An error where the network or the device has no others.
     pub(crate) fn of(precision: Precision, stack: Option<&Stack>, link: &Link) -> Result<Option<Self>> {
-        let kind = match precision {
-            Precision::Fp32 => return Ok(None),
-            Precision::Bf16 => WeightType::Bf16,
-            Precision::F16 => WeightType::F16,
-        };
+        if precision == Precision::Fp32 {
+            return Ok(None);
+        }
+        let kind = precision.weight_type();
         let Some(stack) = stack else { return Err(precision.refused("this encoder", "it is no transformer")) };
         if !link.has(kind) {
             return Err(precision.refused(link.name(), "the device has no such numbers"));

@@ -184,7 +184,10 @@ impl Backbone for SeveralBackbones {
         let of_others = of_others.get_or_insert_with(|| Gradients::zeros(self.parameters()));
         self.collect(1, of_others)?;
         let at_home = gradients.iter_mut().zip(of_others.iter_mut()).zip(&self.lives).filter(|(_, lives)| !**lives);
-        at_home.for_each(|((sum, found), _)| add(sum, &mut found.drain(..)));
+        at_home.for_each(|((sum, found), _)| {
+            add(sum, &mut found.iter().copied());
+            found.fill(0.0);
+        });
         Ok(())
     }
 

@@ -7,7 +7,6 @@ use std::sync::PoisonError;
 
 use super::{SeveralBackbones, follow};
 use crate::{
-    backbone::Backbone,
     error::{Error, Result},
     parameters::Gradients,
     resident::{AdamwStep, Resident},
@@ -19,7 +18,8 @@ impl SeveralBackbones {
         self.list[0].resident().ok_or_else(missing)
     }
 
-    /// Brings the first's weights to host memory and to the others, where they live there.
+    /// Brings the first's weights to host memory, where they live there, and to the others where they all do: else an update
+    /// of those at home follows, which brings all.
     fn share_weights(&mut self) -> Result<()> {
         if self.lives.is_empty() {
             return Ok(());
@@ -27,6 +27,9 @@ impl SeveralBackbones {
         self.first_resident()?.bring_weights()?;
         let Some((first, others)) = self.list.split_first_mut() else { return Ok(()) };
         let lives = &self.lives;
+        if !first.parameters().iter().zip(lives).all(|(parameter, lives)| *lives || !parameter.trainable) {
+            return Ok(());
+        }
         follow(others, first.parameters(), &|at| !lives[at])
     }
 }
@@ -62,7 +65,7 @@ impl Resident for SeveralBackbones {
     }
 
     fn forget_gradients(&mut self) {
-        Backbone::forget_gradients(self);
+        *self.of_others.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         if let Ok(first) = self.first_resident() {
             first.forget_gradients();
         }
@@ -99,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        backbone::Dropout,
+        backbone::{Backbone, Dropout},
         batch::TokenBatch,
         native,
         on_device::BurnBackbone,

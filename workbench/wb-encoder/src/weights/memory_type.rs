@@ -41,6 +41,7 @@ impl MemoryType {
     /// by.
     pub fn check_on(self, is_cpu: bool, option: &str) -> Result<()> {
         let (message, hint) = match (is_cpu, self.precision()) {
+            (false, None) if self == Self::Float(WeightType::F32) => return Ok(()),
             (true, Some(Precision::F16)) => ("which the processor has not", format!("{option} bf16-products")),
             (false, None) => (
                 "which is for the processor: a device has 32-bit floats, or computes in 16 bits",
@@ -99,7 +100,8 @@ impl Folder {
         let is_of_layers = !matches!(kind, MemoryType::Float(_));
         if is_of_layers && self.model.architecture.linear_layers().is_empty() {
             let message = format!("has no linear layers, expected some to keep in {kind}");
-            return Err(Error::data(self.name.as_str(), message).with_hint("f16 and bf16 fit any encoder"));
+            return Err(Error::data(self.name.as_str(), message)
+                .with_hint("no --dtype; f16 and bf16 fit any encoder on the processor"));
         }
         let Some(float) = kind.float() else { return Ok(()) };
         let of_dense: Vec<Parameter> =
@@ -109,7 +111,7 @@ impl Folder {
             if let Some(at) = float.out_of_range(&floats) {
                 let message = format!("has {} at number {at}, which is beyond {float}", floats[at]);
                 return Err(Error::data(format!("weight {name} of {}", self.name), message)
-                    .with_hint("bf16 has the range of f32"));
+                    .with_hint("bf16, or bf16-products, which have the range of f32"));
             }
         }
         Ok(())

@@ -17,10 +17,11 @@ const TRAINED: usize = 2048;
 /// Bytes that a step may have taken: more than half of it are scores of a block and what is computed of them, 17 MB each.
 const MOST_TRAINED: u64 = 220_000_000;
 
-/// A Qwen3 of two layers that takes texts of so many tokens.
-fn long(tokens: usize, adapters: bool) -> Model {
+/// A Qwen3 that takes texts of so many tokens.
+fn long(tokens: usize, layers: usize, adapters: bool) -> Model {
     let Architecture::Qwen(mut config) = qwen3() else { panic!("a Qwen3 is expected") };
     config.decoder.sizes.max_position_embeddings = tokens;
+    config.decoder.sizes.num_hidden_layers = layers;
     model(Architecture::Qwen(config), Pooling::Last, adapters)
 }
 
@@ -41,7 +42,7 @@ fn a_step_on_a_long_text() {
     if !counts_memory(&device, "a_step_on_a_long_text_keeps_no_square_of_its_length") {
         return;
     }
-    let backbone = BurnBackbone::new(long(TRAINED, true), device.burn(), "test device").unwrap();
+    let backbone = BurnBackbone::new(long(TRAINED, 8, true), device.burn(), "test device").unwrap();
     let batch = batch(&[TRAINED]);
     let (embeddings, tape) = backbone.embed_tracked(&batch, Some(Dropout { seed: 1 })).unwrap();
     let kept = device.burn().memory_pool_usage().unwrap().bytes_in_use;
@@ -59,7 +60,7 @@ fn a_long_text() {
     if !counts_memory(&device, "a_long_text_needs_no_square_of_its_length") {
         return;
     }
-    let backbone = BurnBackbone::new(long(TOKENS, false), device.burn(), "test device").unwrap();
+    let backbone = BurnBackbone::new(long(TOKENS, 2, false), device.burn(), "test device").unwrap();
     drop(backbone.embed(&batch(&[TOKENS])).unwrap());
     let taken = device.burn().memory_pool_usage().unwrap().bytes_reserved;
     eprintln!("{}: {taken} bytes for a text of {TOKENS} tokens", device.description);

@@ -86,6 +86,27 @@ fn sixteen_bits_are_near_thirty_two() {
     }
 }
 
+/// Probabilities of a long text, which are computed again on the way back.
+#[test]
+fn a_long_text_is_as_near_in_sixteen_bits() {
+    let batch = batch(&[300]);
+    for precision in precisions("a_long_text_is_as_near_in_sixteen_bits") {
+        let mut backbone = backbone(bert(), Pooling::Mean, true);
+        let run = |backbone: &BurnBackbone| step(backbone, &batch, Some(Dropout { seed: 3 }), Loss::Embeddings);
+        let expected = run(&backbone);
+        backbone.set_precision(precision).unwrap();
+        let found = run(&backbone);
+        let size = |gradients: &mut dyn Iterator<Item = f32>| norm(gradients.map(f64::from));
+        let all = size(&mut expected.gradients.iter().flatten().copied());
+        let pairs = found.gradients.iter().flatten().zip(expected.gradients.iter().flatten());
+        let errors = [apart(&found.states, &expected.states), size(&mut pairs.map(|(a, b)| a - b)) / all];
+        eprintln!("{}: {}: {errors:?} from 32 bits", test_device().description, precision.name());
+        let limits = limits(precision);
+        assert!(errors[0] <= limits[0] && errors[1] <= limits[1], "{errors:?}, expected at most {limits:?}");
+        assert!(errors.iter().all(|error| *error > 1e-6), "{errors:?} from 32 bits is what those are");
+    }
+}
+
 /// An encoder that is opened in 16 bits embeds as one whose precision was set, and is told from others by its fingerprint.
 #[test]
 fn an_encoder_is_opened_in_sixteen_bits() {

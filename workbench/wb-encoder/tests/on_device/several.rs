@@ -73,8 +73,8 @@ fn labels(pairs: usize, negatives: usize, dim: usize) -> Labels {
 fn a_device_and_the_processor_learn_every_loss_as_one_does() {
     let told = serde_json::from_str::<LossConfig>(r#"{"no loss": {}}"#).unwrap_err().to_string();
     let names: Vec<&str> = told.split('`').skip(3).step_by(2).collect();
-    let named = |name: &&str| LOSSES.iter().any(|(json, _)| json.starts_with(&format!("{{\"{name}\"")));
-    assert!(names.len() == LOSSES.len() && names.iter().all(|name| named(name)), "{told}");
+    let is_named = |name: &&str| LOSSES.iter().any(|(json, _)| json.starts_with(&format!("{{\"{name}\"")));
+    assert!(names.len() == LOSSES.len() && names.iter().all(is_named), "{told}");
 
     let cpu = || DeviceConfig::Cpu.open().unwrap().open_backbone(model(bert(), Pooling::Mean, true)).unwrap();
     let other = BurnBackbone::new(model(bert(), Pooling::Mean, true), test_device().burn(), "test device").unwrap();

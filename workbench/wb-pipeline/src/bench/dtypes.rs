@@ -1,5 +1,7 @@
 //! An encoder with its weights in other types, measured beside itself.
 
+use std::path::Path;
+
 use anyhow::Result;
 use wb_bench::{BenchContestant, BenchmarkPlan, Cosines, Options, OutcomeComparison, Scorer, compare, cosines};
 use wb_core::{
@@ -21,6 +23,8 @@ pub struct OwnWeights<'a> {
     /// Protocols and metrics that count first.
     pub main: &'static [(&'static str, &'static str)],
     pub device: DeviceConfig,
+    /// The encoder's folder, for the device's self-test.
+    pub place: Option<&'a Path>,
 }
 
 /// The cost and the gain of weights in another type.
@@ -42,7 +46,7 @@ impl OwnWeights<'_> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(ContestantOutcome, ComparedDtype)> {
         let name = format!("{} in {dtype}", self.encoder.name());
-        let device = device::open_for(self.device, None, dtype.precision().unwrap_or_default())?;
+        let device = device::open_for(self.device, self.place, dtype.precision().unwrap_or_default())?;
         let encoder = BiEncoder::open_kept_as(self.encoder.to_folder(), dtype, &device)?.named(name);
         let mut scorer = BenchContestant::Encoder(&encoder).prepare(&self.plan.texts, progress)?;
         scorer = scorer.known_as(self.scorer.role(), self.scorer.base().map(str::to_owned));
@@ -66,7 +70,7 @@ pub fn check(encoder: &BiEncoder, device: DeviceConfig, dtypes: &[MemoryType]) -
         return Ok(());
     }
     let folder = encoder.to_folder();
-    note_products(device, dtypes);
+    note_products(device, dtypes)?;
     Ok(dtypes.iter().try_for_each(|dtype| folder.check_memory_type(*dtype))?)
 }
 

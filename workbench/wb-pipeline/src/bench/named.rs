@@ -147,6 +147,7 @@ impl NamedBenchmarks<'_> {
                         outcome: &outcome,
                         main: benchmark.benchmark().card().main,
                         device: self.device,
+                        place: self.contestants.place.as_deref(),
                     });
                 let beside = |own: OwnWeights<'_>| {
                     self.dtypes.iter().map(|dtype| own.beside(*dtype, progress)).collect::<Result<Vec<_>>>()

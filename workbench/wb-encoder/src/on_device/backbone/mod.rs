@@ -86,11 +86,17 @@ struct GroupGraph {
 impl BurnBackbone {
     /// Brings a model to a device; `name` is the device's, for messages.
     pub fn new(model: Model, device: &Device, name: &str) -> Result<Self> {
+        Self::with_precision(model, device, name, Precision::Fp32)
+    }
+
+    /// [`BurnBackbone::new`] with products in this precision, so that layers that do not train are never there in another.
+    pub fn with_precision(model: Model, device: &Device, name: &str, precision: Precision) -> Result<Self> {
         let link = Link::new(device, name);
         let network = NetworkWeights::of(&model.architecture);
-        let weights = link.guarded(|| Weights::upload(&model.parameters, &link, &network, None, None))?;
         let Model { architecture, parameters, pooling, adapter } = model;
         let stack = architecture.stack();
+        let products = Products::of(precision, stack.as_ref(), &link)?;
+        let weights = link.guarded(|| Weights::upload(&parameters, &link, &network, None, products.as_ref()))?;
         Ok(Self {
             sites: Sites::of(stack.as_ref().map_or(0, |stack| stack.layers.len()), &parameters),
             stack,
@@ -104,11 +110,16 @@ impl BurnBackbone {
             budget: AtomicUsize::new(BATCH_TOKENS),
             stop: Stop::default(),
             checkpointing: false,
-            products: None,
+            products,
             network,
             kept: None,
             residence: None,
         })
+    }
+
+    /// True where the device has the numbers of a precision.
+    pub(crate) fn has(&self, precision: Precision) -> bool {
+        self.link.has(precision.weight_type())
     }
 
     /// Counts of what has crossed between this machine's memory and the device's since the model was brought there.
@@ -116,14 +127,13 @@ impl BurnBackbone {
         self.link.traffic()
     }
 
-    /// Brings the weights to the device again, but for those that are there as they are, of which there are none where
-    /// `products` is not what it was.
-    fn upload(&mut self, anew: bool, products: Option<Products>) -> Result<()> {
+    /// Brings the weights to the device again, but for those that are there as they are.
+    fn upload(&mut self) -> Result<()> {
         let lives = self.residence.as_ref().map(|residence| residence.lives(self.parameters.len())).unwrap_or_default();
-        let there = (!anew).then_some((&self.weights, lives.as_slice()));
-        let upload = || Weights::upload(&self.parameters, &self.link, &self.network, there, products.as_ref());
+        let there = Some((&self.weights, lives.as_slice()));
+        let upload = || Weights::upload(&self.parameters, &self.link, &self.network, there, self.products.as_ref());
         self.weights = self.link.guarded(upload)?;
-        self.products = products;
+        self.sites = Sites::of(self.stack.as_ref().map_or(0, |stack| stack.layers.len()), &self.parameters);
         Ok(())
     }
 
@@ -237,7 +247,7 @@ impl Backbone for BurnBackbone {
 
     fn update(&mut self, change: &mut dyn FnMut(&mut Parameters)) -> Result<()> {
         change(&mut self.parameters);
-        self.upload(false, self.products.clone())
+        self.upload()
     }
 
     fn set_gradient_checkpointing(&mut self, on: bool) -> Result<()> {
@@ -254,7 +264,12 @@ impl Backbone for BurnBackbone {
         if float(&products) == float(&self.products) {
             return Ok(());
         }
-        self.upload(true, products)
+        // What is to be there in other numbers is dropped before it is copied again.
+        if let Some(changing) = products.as_ref().or(self.products.as_ref()) {
+            self.weights.drop_frozen(&self.parameters, changing);
+        }
+        self.products = products;
+        self.upload()
     }
 
     fn resident(&mut self) -> Option<&mut dyn Resident> {

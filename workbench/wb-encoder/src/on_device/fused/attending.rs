@@ -11,26 +11,26 @@ use burn::{
 
 use super::{Attention, Fused};
 
-/// Means of values; the tensors are queries, keys, values and the bias.
+/// Means of values; the tensors are queries, keys, values, the bias and padding.
 pub(super) fn forward<B: Fused>(
-    [query, key, value, bias]: [FloatTensor<B>; 4],
+    [query, key, value, bias, padding]: [FloatTensor<B>; 5],
     words: IntTensor<B>,
     attention: Attention,
 ) -> FloatTensor<B> {
-    let probabilities = probabilities::<B>([query, key, bias], attention);
+    let probabilities = probabilities::<B>([query, key, bias, padding], attention);
     B::float_matmul(dropped::<B>(probabilities, words, attention), value)
 }
 
 /// Gradients of queries, keys and values, and of the scores where something was added to them, from that of the result.
 pub(super) fn backward<B: Fused>(
-    [query, key, value, bias]: [FloatTensor<B>; 4],
+    [query, key, value, bias, padding]: [FloatTensor<B>; 5],
     words: IntTensor<B>,
     attention: Attention,
     gradient: FloatTensor<B>,
     of_bias: bool,
 ) -> ([FloatTensor<B>; 3], Option<FloatTensor<B>>) {
     let numbers: FloatDType = query.dtype().into();
-    let probabilities = probabilities::<B>([query.clone(), key.clone(), bias], attention);
+    let probabilities = probabilities::<B>([query.clone(), key.clone(), bias, padding], attention);
     let kept = dropped::<B>(probabilities.clone(), words.clone(), attention);
     let of_value = B::float_matmul(transposed::<B>(kept), gradient.clone());
     let of_kept = B::float_matmul(gradient, transposed::<B>(value));
@@ -43,7 +43,8 @@ pub(super) fn backward<B: Fused>(
     ([of_query, of_key, of_value], of_bias)
 }
 
-fn probabilities<B: Fused>([query, key, bias]: [FloatTensor<B>; 3], attention: Attention) -> FloatTensor<B> {
+fn probabilities<B: Fused>([query, key, bias, padding]: [FloatTensor<B>; 4], attention: Attention) -> FloatTensor<B> {
+    let bias = if attention.padded { B::float_add(bias, padding) } else { bias };
     let numbers: FloatDType = query.dtype().into();
     let scores = B::float_matmul(query, transposed::<B>(key));
     B::weighed(scores, bias, attention.factor, numbers)

@@ -11,7 +11,7 @@ use burn::{
         },
         tensor::{FloatTensor, IntTensor},
     },
-    tensor::{FloatDType, Shape},
+    tensor::{FloatDType, Shape, Slice},
 };
 
 use super::{Attention, Drops, Fused, Norm, attending};
@@ -80,10 +80,33 @@ impl<B: Fused> Backward<B, 2> for Weighing {
 }
 
 #[derive(Debug)]
+struct Joining;
+
+impl<B: Fused> Backward<B, 2> for Joining {
+    /// Shapes of both, and the dimension.
+    type State = ([Shape; 2], usize);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (parents, (shapes, dimension)) = (ops.parents, ops.state);
+        let gradient = grads.consume::<B>(&ops.node);
+        let mut start = 0;
+        for (parent, shape) in parents.into_iter().zip(shapes) {
+            let mut places: Vec<Slice> = shape.as_slice().iter().map(|size| (0..*size).into()).collect();
+            let end = start + shape.as_slice()[dimension];
+            places[dimension] = (start..end).into();
+            start = end;
+            if let Some(parent) = parent {
+                grads.register::<B>(parent.id, B::float_slice(gradient.clone(), &places));
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
 struct Attending;
 
-/// Queries, keys, values, what was added to scores, words of masks, and the numbers.
-type Attended<B> = ([FloatTensor<B>; 4], IntTensor<B>, Attention);
+/// Queries, keys, values, the bias and padding, words of masks, and the numbers.
+type Attended<B> = ([FloatTensor<B>; 5], IntTensor<B>, Attention);
 
 impl<B: Fused> Backward<B, 4> for Attending {
     type State = Attended<B>;
@@ -111,18 +134,28 @@ impl<B: Backend + Fused, C: CheckpointStrategy> Fused for Autodiff<B, C> {
         }
     }
 
+    fn joined(first: FloatTensor<Self>, second: FloatTensor<Self>, dimension: usize) -> FloatTensor<Self> {
+        let (nodes, shapes) = ([first.node(), second.node()], [first.shape(), second.shape()]);
+        let found = B::joined(first.into_primitive(), second.into_primitive(), dimension);
+        match Joining.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((shapes, dimension), found),
+            OpsKind::UnTracked(prep) => prep.finish(found),
+        }
+    }
+
     fn attended(
         query: FloatTensor<Self>,
         key: FloatTensor<Self>,
         value: FloatTensor<Self>,
         bias: FloatTensor<Self>,
+        padding: FloatTensor<Self>,
         words: IntTensor<Self>,
         attention: Attention,
     ) -> FloatTensor<Self> {
         let nodes = [query.node(), key.node(), value.node(), bias.node()];
-        let tensors = [query, key, value, bias].map(|tensor| tensor.into_primitive());
-        let [query, key, value, bias] = tensors.clone();
-        let found = B::attended(query, key, value, bias, words.clone(), attention);
+        let tensors = [query, key, value, bias, padding].map(|tensor| tensor.into_primitive());
+        let [query, key, value, bias, padding] = tensors.clone();
+        let found = B::attended(query, key, value, bias, padding, words.clone(), attention);
         match Attending.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => prep.finish((tensors, words, attention), found),
             OpsKind::UnTracked(prep) => prep.finish(found),

@@ -7,23 +7,25 @@
 mod attending;
 mod dropping;
 mod gradients;
+mod joining;
 mod normalizing;
 mod rows;
 mod updating;
 mod weighing;
 
-#[cfg(feature = "fusion")]
-use burn::tensor::DType;
 use burn::{
     backend::{
         Backend, Dispatch, DispatchDevice, backend_extension,
         tensor::{FloatTensor, IntTensor},
     },
-    tensor::{Device, FloatDType, Tensor},
+    tensor::{DType, Device, FloatDType, Shape, Tensor},
 };
 use burn_cubecl::CubeBackend;
 
-use super::masks::{MaskLayout, SiteMasks};
+use super::{
+    bias::Added,
+    masks::{MaskLayout, SiteMasks},
+};
 use crate::{dropout, kernel_settings, resident::AdamwStep};
 
 /// The numbers that dropout gives the elements of a tensor `[texts, heads, rows, columns]`, in any shape with the same rows
@@ -56,6 +58,8 @@ pub(crate) struct Drops {
 pub(crate) struct Attention {
     /// The scores' factor, before something is added to them.
     pub(super) factor: f32,
+    /// True where padding is added to the bias.
+    pub(super) padded: bool,
     /// Probabilities that are dropped; none where none are.
     pub(super) drops: Option<Drops>,
 }
@@ -78,6 +82,10 @@ pub(crate) trait Fused: Backend {
     #[fusion(dtype = x, shape = x)]
     fn dropped(x: FloatTensor<Self>, words: IntTensor<Self>, drops: Drops) -> FloatTensor<Self>;
 
+    /// Two tensors one after the other in a dimension.
+    #[fusion(dtype = first, shape = joined_shape(first, second, *dimension))]
+    fn joined(first: FloatTensor<Self>, second: FloatTensor<Self>, dimension: usize) -> FloatTensor<Self>;
+
     /// Means of values by attention's probabilities, some of them dropped; all four dimensions are as [`Attention`] says.
     /// On the way back the probabilities are computed again.
     #[fusion(dtype = query, shape = query)]
@@ -86,6 +94,7 @@ pub(crate) trait Fused: Backend {
         key: FloatTensor<Self>,
         value: FloatTensor<Self>,
         bias: FloatTensor<Self>,
+        padding: FloatTensor<Self>,
         words: IntTensor<Self>,
         attention: Attention,
     ) -> FloatTensor<Self>;
@@ -145,15 +154,20 @@ impl Fused for CubeBackend {
         dropping::launch(x, words, drops)
     }
 
+    fn joined(first: FloatTensor<Self>, second: FloatTensor<Self>, dimension: usize) -> FloatTensor<Self> {
+        joining::launch([first, second], dimension)
+    }
+
     fn attended(
         query: FloatTensor<Self>,
         key: FloatTensor<Self>,
         value: FloatTensor<Self>,
         bias: FloatTensor<Self>,
+        padding: FloatTensor<Self>,
         words: IntTensor<Self>,
         attention: Attention,
     ) -> FloatTensor<Self> {
-        attending::forward::<Self>([query, key, value, bias], words, attention)
+        attending::forward::<Self>([query, key, value, bias, padding], words, attention)
     }
 
     fn normalized(
@@ -211,9 +225,41 @@ impl Drops {
     }
 }
 
+/// The shape of two tensors that stand one after the other.
+fn joined_shape(first: &Shape, second: &Shape, dimension: usize) -> Shape {
+    let mut shape = first.clone();
+    shape.as_mut_slice()[dimension] += second.as_slice()[dimension];
+    shape
+}
+
+/// True for a device that has these kernels.
+pub(super) fn can_be_on(device: &Device) -> bool {
+    matches!(device.as_dispatch(), DispatchDevice::Cube(_))
+}
+
 /// True for a device that has these kernels and is to use them.
 pub(super) fn are_on(device: &Device) -> bool {
-    matches!(device.as_dispatch(), DispatchDevice::Cube(_)) && kernel_settings::fuses()
+    can_be_on(device) && kernel_settings::fuses()
+}
+
+/// Tensors one after the other in a dimension: by halves, so that each number is copied as often as the logarithm of their
+/// count.
+pub(super) fn join<const D: usize>(mut tensors: Vec<Tensor<D>>, dimension: usize) -> Option<Tensor<D>> {
+    while tensors.len() > 1 {
+        let mut rest = tensors.into_iter();
+        let mut halved = Vec::new();
+        while let Some(first) = rest.next() {
+            halved.push(match rest.next() {
+                Some(second) => {
+                    let (first, second) = (first.into_dispatch(), second.into_dispatch());
+                    Tensor::from_dispatch(<Dispatch as Fused>::joined(first, second, dimension))
+                }
+                None => first,
+            });
+        }
+        tensors = halved;
+    }
+    tensors.pop()
 }
 
 /// Elements dropped by the masks of a site, with this probability.
@@ -228,10 +274,11 @@ pub(super) fn drop<const D: usize>(
     Tensor::from_dispatch(<Dispatch as Fused>::dropped(x.into_dispatch(), words.into_dispatch(), drops))
 }
 
-/// Means of values, each by what softmax makes of `query · key · factor + bias` over the keys, some of them dropped.
+/// Means of values, each by what softmax makes of `query · key · factor`, and what is `added`, over the keys, some of them
+/// dropped.
 pub(super) fn attend(
     [query, key, value]: [Tensor<4>; 3],
-    bias: Tensor<4>,
+    Added { numbers, padding }: Added,
     factor: f64,
     drops: Option<(SiteMasks<'_>, Elements, f64)>,
 ) -> Tensor<4> {
@@ -240,11 +287,13 @@ pub(super) fn attend(
             let (words, layout) = masks.words();
             (words, Some(Drops::new(layout, elements, rate)))
         }
-        None => (Tensor::empty([1], (&query.device().without_autodiff(), burn::tensor::DType::I32)), None),
+        None => (Tensor::empty([1], (&query.device().without_autodiff(), DType::I32)), None),
     };
-    let attention = Attention { factor: factor as f32, drops };
-    let [query, key, value, bias] = [query, key, value, bias].map(Tensor::into_dispatch);
-    Tensor::from_dispatch(<Dispatch as Fused>::attended(query, key, value, bias, words.into_dispatch(), attention))
+    let attention = Attention { factor: factor as f32, padded: padding.is_some(), drops };
+    let padding = padding.unwrap_or_else(|| numbers.clone().detach());
+    let [query, key, value, bias, padding] = [query, key, value, numbers, padding].map(|tensor| tensor.into_dispatch());
+    let words = words.into_dispatch();
+    Tensor::from_dispatch(<Dispatch as Fused>::attended(query, key, value, bias, padding, words, attention))
 }
 
 /// Rows normalized, times a scale, plus something.

@@ -19,6 +19,10 @@ const FLOAT: f64 = 4.0;
 const GROUP_TOKENS: f64 = 256.0;
 /// Sums of gradients that are kept apart on the processor.
 const LANES: f64 = 8.0;
+/// Tokens up to which a device keeps attention's probabilities of a text, and queries of a block of longer ones.
+const KEPT_ON_DEVICE: f64 = 256.0;
+const BLOCK_ON_DEVICE: f64 = 512.0;
+
 /// Lengths are padded to multiples of this on a device.
 const BUCKET: f64 = 16.0;
 
@@ -103,7 +107,8 @@ pub fn memory(folder: &Folder, train: &TrainConfig, setting: Setting) -> MemoryC
             let (layer, checkpointing) = (layers.on_device(padded), train.gradient_checkpointing);
             let kept = if checkpointing { layers.hidden } else { layer };
             // With checkpointing a layer of one group of texts is computed again at a time.
-            let again = if checkpointing { (part * share).min(BATCH_TOKENS as f64) * layer } else { 0.0 };
+            let of_layer = layers.scores_on_device(padded) + if checkpointing { layer } else { 0.0 };
+            let again = (part * share).min(BATCH_TOKENS as f64) * of_layer;
             (weights, part * share * (2.0 * layers.hidden + layers.count * kept), again)
         }
     };
@@ -215,9 +220,15 @@ impl Layers {
     }
 
     /// Numbers that burn's graph keeps of a padded token in a layer: the results of its operations, sixteen as wide as the
-    /// stream, four of scores, four of the wide layer.
+    /// stream, four of scores where texts are short, four of the wide layer.
     fn on_device(&self, padded: f64) -> f64 {
-        16.0 * self.hidden.max(self.queries) + 4.0 * self.heads * padded + 4.0 * self.wide
+        let scores = if padded > KEPT_ON_DEVICE { 0.0 } else { 4.0 * self.heads * padded };
+        16.0 * self.hidden.max(self.queries) + scores + 4.0 * self.wide
+    }
+
+    /// Numbers of a token's scores that are there on the way back, of one layer and group at a time, where none are kept.
+    fn scores_on_device(&self, padded: f64) -> f64 {
+        if padded > KEPT_ON_DEVICE { 4.0 * self.heads * padded.min(BLOCK_ON_DEVICE) } else { 0.0 }
     }
 }
 

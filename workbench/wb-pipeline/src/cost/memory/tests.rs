@@ -102,12 +102,16 @@ fn long_texts_keep_no_probabilities() {
     let buffer = 3.0 * 384.0 + 3.0 * 384.0 + 384.0 + 2.0 * 1536.0;
     assert_eq!(of(512.0).buffers, 4.0 * 2.0 * ((256.0 + 512.0) * buffer + 3.0 * 512.0 * 512.0));
     assert_eq!(of(600.0).buffers, 4.0 * 2.0 * ((256.0 + 600.0) * buffer + 3.0 * 256.0 * 600.0));
-    // burn builds the whole square.
+    // Of longer texts a device keeps nothing either, and its buffers are those of one layer's block.
     let on_device = |length: f64| {
         let setting = Setting { is_cpu: false, ..of_length(length, 0) };
-        memory(&folder(bert()), &plain, setting).kept / length
+        let cost = memory(&folder(bert()), &plain, setting);
+        [cost.kept / length, cost.buffers / length]
     };
-    assert!(on_device(1024.0) > 1.5 * on_device(512.0));
+    let [[short, no_buffer], [kept, buffer], [longer, more]] = [256.0, 512.0, 1024.0].map(on_device);
+    assert_eq!((kept, no_buffer, more), (longer, 0.0, buffer));
+    assert_eq!(short - kept, 4.0 * 4.0 * 6.0 * 4.0 * 12.0 * 256.0);
+    assert_eq!(buffer, 4.0 * 4.0 * 4.0 * 12.0 * 512.0);
     // Short queries keep theirs beside long documents.
     let lengths = Lengths { query: 100.0, document: 900.0, assumed: false };
     let mixed = memory(&folder(bert()), &plain, Setting { lengths, ..setting(0) }).kept;
