@@ -57,8 +57,8 @@ pub(crate) fn is_out_of_memory(error: &Error) -> bool {
 
 /// Words by which CubeCL and wgpu refuse an allocation; they give no number to tell it by.
 #[cfg(feature = "burn")]
-const OUT_OF_MEMORY: [&str; 4] =
-    ["out of device memory", "out-of-memory", "out of memory", "can't allocate buffer of size"];
+const OUT_OF_MEMORY: [&str; 5] =
+    ["out of device memory", "out-of-memory", "out of memory", "outofmemory", "can't allocate "];
 
 fn device_error(device: impl Display, words: String, out_of_memory: bool) -> Error {
     Error::failed(format!("cannot use device `{device}`: {words}")).of_kind(DeviceFailure { words, out_of_memory })

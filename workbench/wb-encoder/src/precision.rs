@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    error::{Error, Result},
-    weights::WeightType,
-};
+use crate::error::{Error, Result};
+#[cfg(feature = "burn")]
+use crate::weights::WeightType;
 
 /// Numbers in which a device multiplies matrices while training. Weights that train, their moments and gradients,
 /// normalizations, softmax, sums over layers and the loss are 32-bit floats in each (Micikevicius et al. 2018, "Mixed
@@ -38,6 +37,7 @@ impl Precision {
     }
 
     /// The type of the products' numbers.
+    #[cfg(feature = "burn")]
     pub(crate) fn weight_type(self) -> WeightType {
         match self {
             Self::Fp32 => WeightType::F32,

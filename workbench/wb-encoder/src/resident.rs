@@ -30,6 +30,10 @@ pub trait Resident {
     /// One step, given the numbers of each of the parameters, and of the average: e ← e + (w − e) · `follow`.
     fn step(&mut self, steps: &[AdamwStep], follow: Option<f32>) -> Result<()>;
 
+    /// Waits for the last update, whose failure would be told by what is computed next; an error where something that lives
+    /// here could not be computed.
+    fn verify(&mut self) -> Result<()>;
+
     /// Sets the gradients to zero.
     fn forget_gradients(&mut self);
 

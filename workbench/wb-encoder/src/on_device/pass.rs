@@ -22,8 +22,7 @@ use crate::{
 
 /// Keys that a query looks at beyond which a tracked pass keeps no probabilities: of longer texts they are more than all
 /// else that a layer keeps, and computing them again costs less than it spares.
-#[cfg(feature = "fused")]
-const KEPT: usize = 256;
+pub(super) const KEPT: usize = 256;
 
 /// The weights and the dropout of one forward pass.
 pub(crate) struct Pass<'a> {

@@ -129,7 +129,7 @@ impl Residence {
     /// Measures the gradients; they are then those of the next update.
     pub(super) fn gradient_squares(&mut self, link: &Link) -> Result<f64> {
         let mut sums = std::mem::take(self.sums.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let mut reading = Reading::default();
+        let (mut reading, mut averages) = (Reading::default(), Vec::new());
         for bucket in &mut self.buckets {
             let zeros = |numbers: usize| Tensor::zeros([numbers], link.device());
             let of_member = |member: &Member| sums.take(member.at).unwrap_or_else(|| zeros(member.numbers));
@@ -144,9 +144,12 @@ impl Residence {
             let rows = found.dims()[0] / ROW;
             let squares = (found.clone() * found.clone()).reshape([rows, ROW]).sum_dim(1);
             reading.add(squares.reshape([1, rows]).sum_dim(1));
+            // An average that could not be computed would be told by the next validation alone.
+            averages.extend(bucket.average.as_ref().map(|average| average.clone().narrow(0, 0, 1)));
             bucket.gradients = Some(found);
         }
-        Ok(link.read(reading)?.iter().flatten().map(|squares| f64::from(*squares)).sum())
+        averages.into_iter().for_each(|one| reading.add(one));
+        Ok(link.read(reading)?.iter().take(self.buckets.len()).flatten().map(|squares| f64::from(*squares)).sum())
     }
 
     /// One step for all of them; see [`AdamwStep`].
@@ -155,6 +158,16 @@ impl Residence {
             bucket.update(steps[bucket.members[0].at], follow, link);
             bucket.show(weights);
         }
+    }
+
+    /// Reads one number of each of what an update computes.
+    pub(super) fn verify(&self, link: &Link) -> Result<()> {
+        let mut reading = Reading::default();
+        for bucket in &self.buckets {
+            let all = bucket.kept().into_iter().flatten().chain([&bucket.weights]);
+            all.for_each(|numbers| reading.add(numbers.clone().narrow(0, 0, 1)));
+        }
+        link.read(reading).map(drop)
     }
 
     /// Drops all gradients.
@@ -244,6 +257,11 @@ impl Resident for BurnBackbone {
             residence.update(steps, follow, &self.link, &mut self.weights);
             Ok(())
         })
+    }
+
+    fn verify(&mut self) -> Result<()> {
+        let Some(residence) = &self.residence else { return Ok(()) };
+        self.link.guarded(|| residence.verify(&self.link))
     }
 
     fn forget_gradients(&mut self) {

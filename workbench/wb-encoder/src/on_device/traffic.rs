@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, Transaction};
 
+use super::transformer::Turns;
 use crate::{
     backbone::Padding,
     device::guarded,
@@ -33,6 +34,8 @@ pub(crate) struct Link {
     name: String,
     #[cfg(feature = "fused")]
     fuses: bool,
+    /// Tables of places; what was computed of one that found no memory would be refused for ever.
+    pub(super) turns: Turns,
     traffic: Mutex<Traffic>,
     padding: Mutex<Padding>,
 }
@@ -46,6 +49,7 @@ impl Link {
             fuses: super::fused::are_on(&device),
             device,
             name: name.to_owned(),
+            turns: Turns::default(),
             traffic: Mutex::default(),
             padding: Mutex::default(),
         }
@@ -72,6 +76,7 @@ impl Link {
     pub(crate) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let done = guarded(&self.name, work);
         if done.as_ref().is_err_and(is_out_of_memory) {
+            self.turns.forget();
             drop(guarded(&self.name, || {
                 self.device.memory_cleanup();
                 Ok(())
@@ -97,14 +102,12 @@ impl Link {
         padding.padding += (places - tokens) as u64;
     }
 
-    /// Tensors one after the other in a dimension. What could not be computed of one is not known of the whole with burn's
-    /// own kernels, wherever ours are.
+    /// Tensors one after the other in a dimension, at least one. By burn's own kernels the whole would not tell that a part
+    /// could not be computed, so that ours are taken wherever they are.
     pub(crate) fn join<const D: usize>(&self, tensors: Vec<Tensor<D>>, dimension: usize) -> Tensor<D> {
         #[cfg(feature = "fused")]
-        if super::fused::can_be_on(&self.device) && !tensors.is_empty() {
-            if let Some(joined) = super::fused::join(tensors.clone(), dimension) {
-                return joined;
-            }
+        if super::fused::can_be_on(&self.device) {
+            return super::fused::join(tensors, dimension);
         }
         Tensor::cat(tensors, dimension)
     }

@@ -29,7 +29,6 @@ pub(crate) struct Network<'a> {
     pub(crate) stack: &'a Stack,
     pub(crate) pass: &'a Pass<'a>,
     pub(crate) batch: &'a Padded,
-    pub(crate) turns: &'a Turns,
 }
 
 impl Network<'_> {
@@ -65,8 +64,8 @@ impl Network<'_> {
     }
 
     fn layer(self, at: usize, bias: &Bias<'_>, x: Tensor<2>) -> Result<Tensor<2>> {
-        let Self { stack, pass, batch, turns } = self;
-        Layer { stack, layer: &stack.layers[at], at, pass, batch, turns }.forward(bias, x)
+        let Self { stack, pass, batch } = self;
+        Layer { stack, layer: &stack.layers[at], at, pass, batch }.forward(bias, x)
     }
 
     /// The states of the last layer's output.
@@ -130,6 +129,11 @@ fn norm(stack: &Stack, pass: &Pass<'_>, name: &str, x: Tensor<2>) -> Result<Tens
 pub(crate) struct Turns(Mutex<Vec<(Rotary, [Tensor<2>; 2])>>);
 
 impl Turns {
+    /// Drops all tables.
+    pub(super) fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Tables of so many places, `[1, 1, tokens, size / 2]` each.
     fn of(&self, rotary: Rotary, tokens: usize, link: &Link) -> [Tensor<4>; 2] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +158,6 @@ struct Layer<'a> {
     at: usize,
     pass: &'a Pass<'a>,
     batch: &'a Padded,
-    turns: &'a Turns,
 }
 
 impl Layer<'_> {
@@ -296,7 +299,7 @@ impl Layer<'_> {
     /// Queries or keys turned by their places, `[texts, heads, tokens, size]`.
     fn turn(&self, rotary: Rotary, x: Tensor<4>) -> Tensor<4> {
         let ([texts, heads, tokens, size], half) = (x.dims(), rotary.size / 2);
-        let [cosines, sines] = self.turns.of(rotary, tokens, self.pass.link);
+        let [cosines, sines] = self.pass.link.turns.of(rotary, tokens, self.pass.link);
         let part = |from: usize, to: usize| x.clone().slice([0..texts, 0..heads, 0..tokens, from..to]);
         let (low, high) = (part(0, half), part(half, rotary.size));
         let mut turned =

@@ -64,6 +64,10 @@ impl Resident for SeveralBackbones {
         self.share_weights()
     }
 
+    fn verify(&mut self) -> Result<()> {
+        self.first_resident()?.verify()
+    }
+
     fn forget_gradients(&mut self) {
         *self.of_others.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         if let Ok(first) = self.first_resident() {

@@ -109,7 +109,7 @@ fn steps_on_the_device_are_those_at_home() {
     }
 }
 
-/// A step of adapters moves token ids, embeddings and their gradient, and one number a group of weights that have rates of
+/// A step of adapters moves token ids, embeddings and their gradient, and two numbers a group of weights that have rates of
 /// their own; it waits once a batch and once for the norm.
 #[test]
 fn a_step_moves_embeddings_alone() {
@@ -131,7 +131,7 @@ fn a_step_moves_embeddings_alone() {
         // As in `what_crosses_in_a_step_is_counted`, with the five numbers of a step in the place of any weight.
         assert_eq!(up, 4 * padded + 8 * texts + 4 * texts * dim + 8 * (8 + 2 * (8 + 6)) + 4 * 5);
         assert_eq!(now.uploads - last.uploads, 5);
-        assert_eq!(down, 4 * texts * dim + 4);
+        assert_eq!(down, 4 * texts * dim + 8);
         assert_eq!(waits, 2);
         // Both ways, 32 pairs: 4 · batch · dim numbers, and 64 KB for all else.
         assert!(up + down <= 4 * 32 * dim * 4 + (64 << 10));

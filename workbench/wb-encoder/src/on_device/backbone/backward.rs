@@ -22,7 +22,7 @@ impl BurnBackbone {
         sums: &mut Sums,
     ) -> Result<()> {
         let pass = self.pass(&graphs.batch, &group.texts, &graphs.weights, graphs.dropout);
-        let network = Network { stack, pass: &pass, batch: &group.padded, turns: &self.turns };
+        let network = Network { stack, pass: &pass, batch: &group.padded };
         let mut inputs = group.inputs.iter().map(|input| input.clone().autodiff().require_grad()).rev();
         let Some(input) = inputs.next() else { return Ok(()) };
         let states = network.last(input.clone())?;

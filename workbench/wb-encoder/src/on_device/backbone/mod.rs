@@ -21,7 +21,7 @@ use super::{
     resident::Residence,
     results::{Results, Wanted},
     traffic::{Link, Traffic},
-    transformer::{Network, Turns},
+    transformer::Network,
     weights::{NetworkWeights, Products, TrackedWeights, Weights},
 };
 use crate::{
@@ -47,7 +47,6 @@ pub struct BurnBackbone {
     pub(in crate::on_device) parameters: Parameters,
     pub(in crate::on_device) weights: Weights,
     pub(in crate::on_device) link: Link,
-    turns: Turns,
     /// Tokens computed at once, padding included: bounds the memory of a pass that keeps nothing.
     budget: AtomicUsize,
     stop: Stop,
@@ -106,7 +105,6 @@ impl BurnBackbone {
             parameters,
             weights,
             link,
-            turns: Turns::default(),
             budget: AtomicUsize::new(BATCH_TOKENS),
             stop: Stop::default(),
             checkpointing: false,
@@ -157,7 +155,7 @@ impl BurnBackbone {
         let mut inputs = Vec::new();
         let (embeddings, states) = match (&self.stack, &self.architecture) {
             (Some(stack), _) => {
-                let network = Network { stack, pass: &pass, batch: &padded, turns: &self.turns };
+                let network = Network { stack, pass: &pass, batch: &padded };
                 let states = network.forward(keep.then_some(&mut inputs))?;
                 (padded.pool(states.clone(), self.pooling), states)
             }
@@ -268,8 +266,12 @@ impl Backbone for BurnBackbone {
         if let Some(changing) = products.as_ref().or(self.products.as_ref()) {
             self.weights.drop_frozen(&self.parameters, changing);
         }
-        self.products = products;
-        self.upload()
+        let before = std::mem::replace(&mut self.products, products);
+        let set = self.upload();
+        if set.is_err() {
+            self.products = before;
+        }
+        set
     }
 
     fn resident(&mut self) -> Option<&mut dyn Resident> {

@@ -36,6 +36,7 @@ pub(super) fn launch([first, second]: [CubeTensor; 2], dimension: usize) -> Cube
     let (of_first, of_second) = (together(&first), together(&second));
     let shape = joined_shape(&first.shape(), &second.shape(), dimension);
     let (client, numbers, all) = (first.client.clone(), first.dtype, shape.num_elements());
+    assert!(second.dtype == numbers && all <= u32::MAX as usize, "{all} numbers of {numbers:?} and {:?}", second.dtype);
     let output = empty_device_contiguous_dtype(client.clone(), first.device.clone(), shape, numbers);
     let dim = CubeDim::new_1d(256);
     join::launch(

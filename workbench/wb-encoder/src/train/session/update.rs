@@ -155,6 +155,13 @@ impl Session<'_> {
     /// no others or there are none.
     fn halve_parts(&mut self, taken: &[TrainBatch], error: Error) -> Result<()> {
         let step = self.step + 1;
+        // The weights may be what was too much: nothing is left of them to go on with, or to keep.
+        if let Some(Err(error)) = self.backbone.resident().map(|resident| resident.verify()) {
+            let message = format!("the optimizer's update of step {}: {error}", self.step);
+            let hint = "--resume goes on from the last checkpoint; less memory with train.batch.micro_tokens, \
+                        train.gradient_checkpointing=true, train.precision=bf16, adapters (encoder.lora)";
+            return Err(training_stopped(step, &message).with_hint(hint));
+        }
         let auto = self.job.config.batch.micro_tokens == MicroTokens::Auto;
         let Some(most) = halved(self.state.micro_tokens, taken).filter(|_| auto) else {
             let hint = match auto {
