@@ -263,49 +263,6 @@ pub(super) fn join<const D: usize>(mut tensors: Vec<Tensor<D>>, dimension: usize
     tensors.pop().unwrap_or_else(|| Tensor::cat(Vec::new(), dimension))
 }
 
-impl Drops {
-    fn new(layout: MaskLayout, elements: Elements, probability: f64) -> Self {
-        Self { elements, layout, limit: dropout::limit(probability), factor: (1.0 / (1.0 - probability)) as f32 }
-    }
-}
-
-/// The shape of two tensors that stand one after the other.
-fn joined_shape(first: &Shape, second: &Shape, dimension: usize) -> Shape {
-    let mut shape = first.clone();
-    shape.as_mut_slice()[dimension] += second.as_slice()[dimension];
-    shape
-}
-
-/// True for a device that has these kernels.
-pub(super) fn can_be_on(device: &Device) -> bool {
-    matches!(device.as_dispatch(), DispatchDevice::Cube(_))
-}
-
-/// True for a device that has these kernels and is to use them.
-pub(super) fn are_on(device: &Device) -> bool {
-    can_be_on(device) && kernel_settings::fuses()
-}
-
-/// Tensors one after the other in a dimension: by halves, so that each number is copied as often as the logarithm of their
-/// count.
-pub(super) fn join<const D: usize>(mut tensors: Vec<Tensor<D>>, dimension: usize) -> Option<Tensor<D>> {
-    while tensors.len() > 1 {
-        let mut rest = tensors.into_iter();
-        let mut halved = Vec::new();
-        while let Some(first) = rest.next() {
-            halved.push(match rest.next() {
-                Some(second) => {
-                    let (first, second) = (first.into_dispatch(), second.into_dispatch());
-                    Tensor::from_dispatch(<Dispatch as Fused>::joined(first, second, dimension))
-                }
-                None => first,
-            });
-        }
-        tensors = halved;
-    }
-    tensors.pop()
-}
-
 /// Elements dropped by the masks of a site, with this probability.
 pub(super) fn drop<const D: usize>(
     x: Tensor<D>,
