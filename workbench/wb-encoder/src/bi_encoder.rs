@@ -46,29 +46,33 @@ impl BiEncoder {
     /// As [`Folder::check_memory_type`], and where the device has not these numbers.
     pub fn open_kept_as(mut folder: Folder, kind: MemoryType, device: &OpenDevice) -> Result<Self> {
         kind.check_on(device.is_cpu(), "--dtype")?;
-        folder.check_memory_type(kind)?;
         let Some(products) = kind.precision().filter(|_| !device.is_cpu()) else {
             folder.keep_as(kind)?;
             return Self::open_frozen(folder, device);
         };
+        folder.check_memory_type(kind)?;
         // What the processor's kernels read is of no use to a device.
         folder.keep_as(kind.float().map_or(kind, MemoryType::Float))?;
         folder.expect_encoder("encoder")?;
-        folder.check_lengths("encoder")?;
         folder.model.parameters.freeze();
-        let parameters = std::mem::take(&mut folder.model.parameters);
-        let backbone = device.open_alone(Model { parameters, ..folder.model.clone() }, products)?;
-        folder.notes.clear();
-        Ok(Self { folder, backbone, products })
+        Self::with(folder, products, |model| device.open_alone(model, products))
     }
 
     /// Brings an encoder to a device.
-    pub fn open(mut folder: Folder, device: &OpenDevice) -> Result<Self> {
+    pub fn open(folder: Folder, device: &OpenDevice) -> Result<Self> {
+        Self::with(folder, Precision::Fp32, |model| device.open_backbone(model))
+    }
+
+    fn with(
+        mut folder: Folder,
+        products: Precision,
+        open: impl FnOnce(Model) -> Result<Box<dyn Backbone>>,
+    ) -> Result<Self> {
         folder.check_lengths("encoder")?;
         let parameters = std::mem::take(&mut folder.model.parameters);
-        let backbone = device.open_backbone(Model { parameters, ..folder.model.clone() })?;
+        let backbone = open(Model { parameters, ..folder.model.clone() })?;
         folder.notes.clear();
-        Ok(Self { folder, backbone, products: Precision::Fp32 })
+        Ok(Self { folder, backbone, products })
     }
 
     /// The encoder as it lies in a folder, with the weights as they are now.

@@ -42,9 +42,9 @@ impl<'a> Bias<'a> {
     pub(super) fn of(&self, reach: Reach, queries: &Range<usize>, keys: &Range<usize>) -> Result<Added> {
         let (batch, part) = (self.batch, Part::new(queries, keys));
         let padding = || batch.attention_bias.clone().narrow(3, keys.start, keys.len());
-        // Of a whole text the sum is kept, if a tape does not keep it of each text; of blocks what all texts have alike: of a window, most of whose blocks have the same
-        // distances, and of all where a tape keeps it, so that it is there once for all layers. Of others nothing, as together
-        // they are the square that blocks are there to spare.
+        // Of a whole text the sum is kept, if a tape does not keep it of each text; of blocks what all texts have alike: of
+        // a window, most of whose blocks have the same distances, and of all where a tape keeps it, so that it is there once
+        // for all layers. Of others nothing, as together they are the square that blocks are there to spare.
         let is_kept = !self.is_taped || batch.tokens <= KEPT;
         let whole = queries.len() == batch.tokens && keys.len() == batch.tokens && is_kept;
         let again = whole || self.is_taped || (reach.before != usize::MAX && reach.after != usize::MAX);

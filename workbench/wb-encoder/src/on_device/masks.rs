@@ -9,6 +9,7 @@ use crate::{
     backbone::Dropout,
     dropout::{self, BITS, FACTORS, MaskKey, SITES, STEP, adapter_site},
     lora,
+    models::Stack,
     parameters::Parameters,
 };
 
@@ -20,8 +21,9 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    /// The places of so many layers, and those of the adapters among the weights.
-    pub(crate) fn of(layers: usize, parameters: &Parameters) -> Self {
+    /// The places of a network's layers, and those of the adapters among the weights.
+    pub(crate) fn of(stack: Option<&Stack>, parameters: &Parameters) -> Self {
+        let layers = stack.map_or(0, |stack| stack.layers.len());
         let adapters = parameters.iter().filter_map(|parameter| lora::adapted_layer(&parameter.name)).map(adapter_site);
         let all: Vec<u64> = (0..SITES * (layers as u64 + 1)).chain(adapters).collect();
         let position = all.iter().enumerate().map(|(at, site)| (*site, at)).collect();
@@ -36,8 +38,8 @@ pub(crate) struct Masks<'a> {
     words: Tensor<1, Int>,
     texts: usize,
     sites: &'a Sites,
-    /// Words of the texts' keys at each site, `[sites, texts, 1, 1]`, once they are asked for.
-    of_texts: OnceCell<[Tensor<4, Int>; 2]>,
+    /// Keys of the texts at each site, `[sites, texts, 1, 1]`, once they are asked for.
+    of_texts: OnceCell<Keys>,
 }
 
 /// The masks of a site.
@@ -72,14 +74,13 @@ impl<'a> Masks<'a> {
         Some(SiteMasks { masks: self, site: *self.sites.position.get(&site)? })
     }
 
-    fn of_texts(&self) -> &[Tensor<4, Int>; 2] {
+    fn of_texts(&self) -> &Keys {
         self.of_texts.get_or_init(|| {
             let (texts, sites) = (self.texts, self.sites.all.len());
             let words = |start: usize, count: usize| self.words.clone().narrow(0, start, count);
             let of_sites = |start: usize| words(start, sites).reshape([sites, 1, 1, 1]);
             let keys = Keys { add: of_sites(texts), turn: of_sites(texts + sites) };
-            let Keys { add, turn } = keys.of(words(0, texts).reshape([1, texts, 1, 1]));
-            [add, turn]
+            keys.of(words(0, texts).reshape([1, texts, 1, 1]))
         })
     }
 }
@@ -98,13 +99,9 @@ impl SiteMasks<'_> {
 
     /// Keys of the texts, which masks are drawn by.
     pub(crate) fn keys(&self) -> Keys {
-        let texts = self.texts();
-        let [add, turn] = self
-            .masks
-            .of_texts()
-            .clone()
-            .map(|words| words.slice([self.site..self.site + 1, 0..texts, 0..1, 0..1]).reshape([texts, 1, 1, 1]));
-        Keys { add, turn }
+        let of_site = |words: &Tensor<4, Int>| words.clone().narrow(0, self.site, 1).reshape([self.texts(), 1, 1, 1]);
+        let Keys { add, turn } = self.masks.of_texts();
+        Keys { add: of_site(add), turn: of_site(turn) }
     }
 }
 
@@ -173,12 +170,12 @@ mod tests {
     #[test]
     fn masks_are_those_of_the_processor() {
         let link = Link::new(&Device::flex(), "flex");
-        let (dropout, sites) = (Dropout { seed: 7 }, Sites::of(1, &Parameters::default()));
+        let (dropout, sites) = (Dropout { seed: 7 }, Sites::of(None, &Parameters::default()));
         let site = MaskKey::of_site(dropout, 3);
         let (texts, heads, tokens, width) = ([0, 13, 70_000], 3, 17, 40);
         let (probability, limit) = (0.25, dropout::limit(0.25));
         let masks = Masks::new(dropout, &sites, &texts, &link);
-        assert!(masks.at(2 * SITES).is_none());
+        assert!(masks.at(SITES).is_none());
         let keys = || masks.at(3).unwrap().keys();
         let found = keys().dropped(elements(tokens, width, &link), probability).try_into_vec_as::<bool>().unwrap();
         let of_text = |text: u64| (0..tokens * width).map(move |at| site.of(text as u32).draw(at as u32) < limit);

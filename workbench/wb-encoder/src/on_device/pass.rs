@@ -88,8 +88,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Means of keys' values, each by what softmax makes of `query · key · scale`, and what is `added`, over the keys, some of them dropped
-    /// with this probability.
+    /// Means of keys' values, each by what softmax makes of `query · key · scale`, and what is `added`, over the keys, some of
+    /// them dropped with this probability.
     ///
     /// # Shapes
     /// Queries, keys and values are `[texts, heads, places, size]`, the result has the places of the queries.

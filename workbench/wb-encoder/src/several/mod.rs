@@ -105,7 +105,7 @@ impl SeveralBackbones {
         for (backbone, apart) in self.list.iter().zip(&self.apart).skip(from) {
             backbone.collect_gradients(gradients)?;
             let of_device = std::mem::take(&mut *apart.lock().unwrap_or_else(PoisonError::into_inner));
-            gradients.iter_mut().zip(of_device.iter()).for_each(|(sum, found)| add(sum, &mut found.iter().copied()));
+            gradients.iter_mut().zip(of_device.iter()).for_each(|(sum, found)| add(sum, found));
         }
         Ok(())
     }
@@ -116,7 +116,7 @@ impl SeveralBackbones {
     }
 }
 
-fn add(sum: &mut [f32], found: &mut dyn Iterator<Item = f32>) {
+fn add(sum: &mut [f32], found: &[f32]) {
     sum.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
 }
 
@@ -185,7 +185,7 @@ impl Backbone for SeveralBackbones {
         self.collect(1, of_others)?;
         let at_home = gradients.iter_mut().zip(of_others.iter_mut()).zip(&self.lives).filter(|(_, lives)| !**lives);
         at_home.for_each(|((sum, found), _)| {
-            add(sum, &mut found.iter().copied());
+            add(sum, found);
             found.fill(0.0);
         });
         Ok(())

@@ -54,12 +54,13 @@ impl TrainState {
     /// Moves to the backbone's device, where it has one of its own. Nothing but the network may read those weights or
     /// find gradients of them until [`TrainState::leave`].
     pub fn settle(&mut self, backbone: &mut dyn Backbone) -> Result<()> {
-        // Of a training before, on the same backbone.
-        self.forget_gradients(backbone);
-        let Some(resident) = backbone.resident().filter(|_| !self.stays) else { return Ok(()) };
-        let (optimizer, average) = (&self.optimizer, self.average.as_ref().map(|average| average.values.as_slice()));
-        let alike = |one, other| optimizer.alike(one, other);
-        self.away = resident.settle(&alike, &optimizer.first, &optimizer.second, average)?;
+        if let Some(resident) = backbone.resident().filter(|_| !self.stays) {
+            let average = self.average.as_ref().map(|average| average.values.as_slice());
+            let optimizer = &self.optimizer;
+            let alike = |one, other| optimizer.alike(one, other);
+            self.away = resident.settle(&alike, &optimizer.first, &optimizer.second, average)?;
+        }
+        // Those of a training before, on the same backbone, too.
         self.forget_gradients(backbone);
         Ok(())
     }

@@ -97,7 +97,7 @@ impl BurnBackbone {
         let products = Products::of(precision, stack.as_ref(), &link)?;
         let weights = link.guarded(|| Weights::upload(&parameters, &link, &network, None, products.as_ref()))?;
         Ok(Self {
-            sites: Sites::of(stack.as_ref().map_or(0, |stack| stack.layers.len()), &parameters),
+            sites: Sites::of(stack.as_ref(), &parameters),
             stack,
             architecture,
             pooling,
@@ -131,7 +131,7 @@ impl BurnBackbone {
         let there = Some((&self.weights, lives.as_slice()));
         let upload = || Weights::upload(&self.parameters, &self.link, &self.network, there, self.products.as_ref());
         self.weights = self.link.guarded(upload)?;
-        self.sites = Sites::of(self.stack.as_ref().map_or(0, |stack| stack.layers.len()), &self.parameters);
+        self.sites = Sites::of(self.stack.as_ref(), &self.parameters);
         Ok(())
     }
 

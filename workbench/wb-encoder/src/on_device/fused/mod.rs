@@ -18,7 +18,7 @@ use burn::{
         Backend, Dispatch, DispatchDevice, backend_extension,
         tensor::{FloatTensor, IntTensor},
     },
-    tensor::{DType, Device, FloatDType, Shape, Tensor},
+    tensor::{DType, Device, FloatDType, Int, Shape, Tensor},
 };
 use burn_cubecl::CubeBackend;
 
@@ -220,8 +220,11 @@ impl Fused for CubeBackend {
 }
 
 impl Drops {
-    fn new(layout: MaskLayout, elements: Elements, probability: f64) -> Self {
-        Self { elements, layout, limit: dropout::limit(probability), factor: (1.0 / (1.0 - probability)) as f32 }
+    /// Drops by the masks of a site, with this probability, and the words that they are drawn by.
+    fn of(masks: SiteMasks<'_>, elements: Elements, probability: f64) -> (Tensor<1, Int>, Self) {
+        let (words, layout) = masks.words();
+        let (limit, factor) = (dropout::limit(probability), (1.0 / (1.0 - probability)) as f32);
+        (words, Self { elements, layout, limit, factor })
     }
 }
 
@@ -270,8 +273,7 @@ pub(super) fn drop<const D: usize>(
     elements: Elements,
     probability: f64,
 ) -> Tensor<D> {
-    let (words, layout) = masks.words();
-    let drops = Drops::new(layout, elements, probability);
+    let (words, drops) = Drops::of(masks, elements, probability);
     Tensor::from_dispatch(<Dispatch as Fused>::dropped(x.into_dispatch(), words.into_dispatch(), drops))
 }
 
@@ -284,9 +286,9 @@ pub(super) fn attend(
     drops: Option<(SiteMasks<'_>, Elements, f64)>,
 ) -> Tensor<4> {
     let (words, drops) = match drops {
-        Some((masks, elements, rate)) => {
-            let (words, layout) = masks.words();
-            (words, Some(Drops::new(layout, elements, rate)))
+        Some((masks, elements, probability)) => {
+            let (words, drops) = Drops::of(masks, elements, probability);
+            (words, Some(drops))
         }
         None => (Tensor::empty([1], (&query.device().without_autodiff(), DType::I32)), None),
     };
