@@ -3,7 +3,8 @@
 #
 #   the self-test of `wb doctor`; passes, gradients and dropout masks of small models against the processor's own; twenty
 #   steps of training with its losses; a training that is killed and resumed; one whose memory runs out (by
-#   scripts/vulkan/limited.c); and that devices of software which are broken are still refused (scripts/broken-devices.sh).
+#   scripts/vulkan/limited.c); a pass and steps without kernels of our own (`fusion: false`); and that devices of software
+#   which are broken are still refused (scripts/broken-devices.sh).
 #
 # Usage: scripts/check-vulkan.sh
 #
@@ -13,7 +14,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-case "${1:-}" in -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 target="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/wb/target}"
 export CARGO_TARGET_DIR="$target"
@@ -38,6 +39,11 @@ build() {
   cp "$target/release/wb" "$target/vulkan/wb"
   tests="$(grep -o '"executable":"[^"]*/on_device-[^"]*"' "$target/vulkan-build.json" | cut -d '"' -f 4 | tail -n 1)"
   cp "$tests" "$target/vulkan/on_device"
+  # Unit tests of what our own kernels alone do. By these packages, so that what they are built of is the same.
+  cargo --config scripts/device-tests.toml test --release -p wb -p wb-encoder --no-default-features --lib --no-run \
+    --features wb-pipeline/vulkan --message-format json-render-diagnostics > "$target/vulkan-build.json"
+  tests="$(grep -o '"executable":"[^"]*/wb_encoder-[^"]*"' "$target/vulkan-build.json" | cut -d '"' -f 4 | tail -n 1)"
+  cp "$tests" "$target/vulkan/unit"
 }
 timed build
 
@@ -50,4 +56,8 @@ echo "{\"file_format_version\": \"1.0.1\", \"ICD\": {\"library_path\": \"$limite
 # shellcheck disable=SC2016 # For the shell of the device.
 timed on_device sh -c 'REAL_DRIVER="$(ls /usr/lib/*/libvulkan_lvp.so)" WB_TEST_DEVICE=vulkan \
   WB_TEST_LIMITED_VULKAN="$1/limited.json" exec "$0" --test-threads=1 --nocapture' "$target/vulkan/on_device" "$limited"
+timed on_device env WB_TEST_DEVICE=vulkan "$target/vulkan/unit" --test-threads=1 --nocapture missing
+# Without kernels of our own, in a process that has no others.
+timed on_device env WB_TEST_DEVICE='{"vulkan":{"fusion":false}}' "$target/vulkan/on_device" --test-threads=1 --nocapture \
+  passes::a_bert_is_the_processors resident::steps_on_the_device_are_those_at_home
 timed env WB="$target/vulkan/wb" LIMIT=20 scripts/broken-devices.sh

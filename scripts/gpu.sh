@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Shows what wb does on a GPU, in ten minutes once its kernels are made, and writes a table for reports/LOG.md.
 #
-#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--only doctor|compare|train] [--small] [--through COMMAND]
+#   scripts/gpu.sh [--device cuda] [--wb FOLDER] [--seconds 420] [--limit 600] [--only doctor|compare|train] [--small]
+#                  [--through COMMAND]
 #
+# What is not done after --limit seconds is ended, and told; comparisons that would begin after --seconds are left out.
 # Each program makes its kernels once on a machine, on one thread, for minutes (an H200: more than three for the self-test,
 # one to two for a pass, more for a step), and keeps them in the user's cache; --only does a part at a time.
 #
@@ -22,15 +24,16 @@
 # scripts/vulkan-device.sh`, where wb's programs are called by that command, on a device of software.
 set -euo pipefail
 
-case "${1:-}" in -h | --help) sed -n '2,24s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,26s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 checkout="$(cd "$(dirname "$0")/.." && pwd)"
-device=cuda folder="" seconds=420 small=() through="" only=""
+device=cuda folder="" seconds=420 limit=600 small=() through="" only=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --device) device="$2"; shift 2 ;;
     --wb) folder="$2"; shift 2 ;;
     --seconds) seconds="$2"; shift 2 ;;
+    --limit) limit="$2"; shift 2 ;;
     --only) only="$2"; shift 2 ;;
     --small) small=(--small); shift ;;
     --through) through="$(realpath "$2")"; shift 2 ;;
@@ -80,6 +83,12 @@ PY
   fi
 fi
 
+# Runs a program for as long as there is time.
+in_time() {
+  local left=$((limit - (SECONDS - began)))
+  timeout --signal INT --kill-after 15 "$((left > 1 ? left : 1))" "$@"
+}
+
 is_wanted() { [ -z "$only" ] || [ "$only" = "$1" ]; }
 
 doctor="not asked for"
@@ -88,7 +97,7 @@ if is_wanted doctor; then
   # A device of software takes longer for a kernel.
   precision=fp32
   case "$device" in cuda*) precision=bf16 ;; esac
-  if WB_SELF_TEST_PRECISION="$precision" "$wb" doctor --device "$device" --limit "$([ ${#small[@]} -gt 0 ] && echo 900 || echo 60)"; then doctor=passed; else doctor=FAILED; fi
+  if WB_SELF_TEST_PRECISION="$precision" in_time "$wb" doctor --device "$device" --limit "$([ ${#small[@]} -gt 0 ] && echo 900 || echo 60)"; then doctor=passed; else doctor=FAILED; fi
   echo "--- self-test $doctor, $((SECONDS - began)) s"
 fi
 
@@ -113,7 +122,7 @@ PY
 right=yes
 if is_wanted compare; then
   left=$((seconds - (SECONDS - began)))
-  "$python" "$checkout/scripts/gpu/compare.py" --bench "$(program device_bench)" --device "$device" --work "$work" \
+  in_time "$python" "$checkout/scripts/gpu/compare.py" --bench "$(program device_bench)" --device "$device" --work "$work" \
     --texts "$work/texts.jsonl" --seconds "$((left > 30 ? left : 30))" "${small[@]}" || right=no
 fi
 
@@ -144,7 +153,7 @@ recipe=(
 )
 for run in one two; do
   started="$SECONDS"
-  (cd "$work" && "$wb" train "${recipe[@]}" --runs "$work/$run" > "$work/$run.log" 2>&1) || { tail -n 20 "$work/$run.log"; echo "- The training ended with an error."; exit 1; }
+  (cd "$work" && in_time "$wb" train "${recipe[@]}" --runs "$work/$run" > "$work/$run.log" 2>&1) || { tail -n 20 "$work/$run.log"; echo "- The training was ended, after $limit s by the limit, else by an error."; exit 1; }
   echo "- Training $run: $steps steps in $((SECONDS - started)) s, all told."
 done
 "$python" - "$work/one" "$work/two" <<'PY'

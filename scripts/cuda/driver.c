@@ -1,7 +1,9 @@
 /* A CUDA driver that computes nothing, for a look at what a program would run on a GPU that is not there. Memory is the
    host's, copies copy, and a kernel changes nothing: numbers that come back mean nothing. Every module is written to the
    folder PTX_OUT as PTX, once, and the number of launches to launches.txt in it when the program ends. SM is the
-   architecture, as in 90, and MEMORY, where it is set, the bytes that can be taken, of which none come back. See scripts/cuda-kernels.sh. */
+   architecture, as in 90, and MEMORY, where it is set, the bytes of the device that can be taken at once. See
+   scripts/cuda-kernels.sh. */
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,25 +99,37 @@ Result cuEventElapsedTime(float *milliseconds, void *from, void *to) { return be
 Result cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { return between(milliseconds, from, to); }
 
 /* Memory. */
-static Result take(Address *at, size_t bytes) {
-  static size_t taken;
-  const char *most = getenv("MEMORY");
+static size_t taken;
+static Result take_of_host(Address *at, size_t bytes) {
   void *found = NULL;
-  if (most && __sync_add_and_fetch(&taken, bytes) > strtoull(most, NULL, 10)) {
-    __sync_sub_and_fetch(&taken, bytes);
-    return OUT_OF_MEMORY;
-  }
   if (posix_memalign(&found, 512, bytes ? bytes : 512)) return OUT_OF_MEMORY;
   *at = (uintptr_t)found;
   return SUCCESS;
 }
+static Result take(Address *at, size_t bytes) {
+  const char *most = getenv("MEMORY");
+  if (take_of_host(at, bytes)) return OUT_OF_MEMORY;
+  void *found = (void *)(uintptr_t)*at;
+  size_t size = malloc_usable_size(found);
+  if (__sync_add_and_fetch(&taken, size) > (most ? strtoull(most, NULL, 10) : SIZE_MAX)) {
+    __sync_sub_and_fetch(&taken, size);
+    free(found);
+    return OUT_OF_MEMORY;
+  }
+  return SUCCESS;
+}
+static void give(Address at) {
+  void *found = (void *)(uintptr_t)at;
+  __sync_sub_and_fetch(&taken, malloc_usable_size(found));
+  free(found);
+}
 static void copy(Address to, Address from, size_t bytes) { memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes); }
 Result cuMemAlloc_v2(Address *at, size_t bytes) { return take(at, bytes); }
 Result cuMemAllocAsync(Address *at, size_t bytes, void *stream) { return take(at, bytes); }
-Result cuMemAllocHost_v2(Address *at, size_t bytes) { return take(at, bytes); }
-Result cuMemHostAlloc(Address *at, size_t bytes, unsigned flags) { return take(at, bytes); }
-DO(cuMemFree_v2, (Address at), free((void *)(uintptr_t)at))
-DO(cuMemFreeAsync, (Address at, void *stream), free((void *)(uintptr_t)at))
+Result cuMemAllocHost_v2(Address *at, size_t bytes) { return take_of_host(at, bytes); }
+Result cuMemHostAlloc(Address *at, size_t bytes, unsigned flags) { return take_of_host(at, bytes); }
+DO(cuMemFree_v2, (Address at), give(at))
+DO(cuMemFreeAsync, (Address at, void *stream), give(at))
 DO(cuMemFreeHost, (void *at), free(at))
 DO(cuMemcpyHtoD_v2, (Address to, Address from, size_t bytes), copy(to, from, bytes))
 DO(cuMemcpyDtoH_v2, (Address to, Address from, size_t bytes), copy(to, from, bytes))

@@ -7,6 +7,7 @@ and named.
 """
 import argparse
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -53,6 +54,8 @@ class Side:
 MOST_APART = {"fp32": 1e-4, "bf16": 1e-2, "f16": 1e-2}
 # The exit code where something is not right; any other is this program's own end.
 WRONG = 3
+# What is hoped for in bf16, as multiples of PyTorch's texts in a second.
+GOALS = {"encode": 1.2, "train": 1.0}
 # TFLOP/s of products without sparsity, by NVIDIA's data sheets of the modules (SXM): in 16 bits, and in TF32.
 PEAKS = {"H200": (989, 494), "H100": (989, 494), "A100": (312, 156), "L40S": (362, 183), "L4": (121, 60)}
 
@@ -89,9 +92,15 @@ def operations(folder, texts, tokens):
     return texts * tokens * (2 * linear + attention), config["hidden_size"]
 
 
+def with_goal(ratio, command, precision):
+    goal = GOALS[command] if precision == "bf16" else None
+    return f"{ratio:.2f}" + (f" ({'reaches' if ratio >= goal else 'MISSES'} {goal})" if goal else "")
+
+
 class Table:
     def __init__(self, until):
-        self.until, self.rows, self.left_out, self.device = until, [], [], ""
+        self.until, self.rows, self.left_out = until, [], []
+        self.names, self.parity, self.wrong, self.searched = None, [], [], None
 
     def time_for(self, what):
         if time.monotonic() < self.until:
@@ -124,11 +133,54 @@ def compare(table, name, sides, command, texts, tokens, precision, work, pass_op
     # A step of adapters goes forth and back once: frozen weights have no gradients.
     factor = 1 if command == "encode" else 2
     reached = factor * pass_operations / medians["wb"] / 1e12
-    peak = peak_of(table.device, precision)
+    peak = peak_of(table.names[-1], precision)
     share = f"{reached / peak:.0%}" if peak else "-"
-    ratio = f"{rates['wb'] / rates['peer']:.2f}" if "peer" in rates else "-"
+    ratio = with_goal(rates["wb"] / rates["peer"], command, precision) if "peer" in rates else "-"
     table.rows.append((what, *[f"{rates[side]:,.0f}" for side in sides], ratio, f"{reached:.2f}", share))
     print(*table.rows[-1], *[f"{side}: loss {' '.join(found)}" for side, found in losses.items() if found], sep=" | ", flush=True)
+
+
+def measure(arguments, table):
+    sizes, shapes = (SMALL_SIZES, SMALL_SHAPES) if arguments.small else (SIZES, SHAPES)
+    precisions = ["fp32"] if arguments.small else ["bf16", "fp32"]
+    peer_device = "cuda" if arguments.device.startswith("cuda") else "cpu"
+    for shape, layers in shapes:
+        if not table.time_for(shape):
+            continue
+        folder = arguments.work / shape
+        command = [sys.executable, HERE.parent / "peers/shapes.py", shape, folder, arguments.texts, "--max-tokens", 512]
+        subprocess.run([str(part) for part in command + (["--layers", layers, "--vocab", SMALL_VOCAB] if layers else [])], check=True, stdout=subprocess.DEVNULL)
+        sides = {"wb": Side([arguments.bench, folder, arguments.device]), "peer": Side([sys.executable, HERE / "peer.py", folder, peer_device])}
+        table.names = [side.name for side in sides.values()]
+        _, dim = operations(folder, 1, 1)
+        for precision in precisions:
+            ours, theirs = arguments.work / "ours.f32", arguments.work / "theirs.f32"
+            if sides["wb"].tell("vectors", 4, 100, precision, ours) != "written":
+                table.parity.append((shape, precision, "refused"))
+                continue
+            sides["peer"].tell("vectors", 4, 100, "fp32", theirs)
+            apart = cosine_apart(ours, theirs, dim)
+            table.parity.append((shape, precision, f"{apart:.1e}"))
+            if not apart <= MOST_APART[precision]:
+                table.wrong.append(f"vectors of {shape} in {precision}: 1 - cosine {apart:.1e}, expected at most {MOST_APART[precision]:.0e}")
+            print("parity", *table.parity[-1], flush=True)
+            for texts, tokens in sizes:
+                of_pass, _ = operations(folder, texts, tokens)
+                for command in ("encode", "train"):
+                    compare(table, shape, sides, command, texts, tokens, precision, arguments.work, of_pass)
+        for side in sides.values():
+            side.end()
+    queries, documents, dim, k = SMALL_SEARCH if arguments.small else SEARCH
+    if table.time_for("search"):
+        wb = Side([arguments.bench, arguments.work / shapes[0][0], arguments.device])
+        seconds, *same = wb.tell("search", queries, documents, dim, k).split()
+        wb.end()
+        if not same or same[0] != same[2]:
+            table.wrong.append(f"exact search: {' '.join(same)}")
+        reached, peak = 2e-12 * queries * documents * dim / float(seconds), peak_of((table.names or [""])[-1], "f16")
+        share = f" ({reached / peak:.0%} of the peak)" if peak else ""
+        table.searched = f"{queries:,} x {documents:,} x {dim}, best {k}: {float(seconds):.1f} s, " + \
+            f"{reached:.2f} TFLOP/s{share}, {' '.join(same)}"
 
 
 def main():
@@ -141,47 +193,13 @@ def main():
     parser.add_argument("--small", action="store_true")
     arguments = parser.parse_args()
     table, started = Table(time.monotonic() + arguments.seconds), time.monotonic()
-    sizes, shapes = (SMALL_SIZES, SMALL_SHAPES) if arguments.small else (SIZES, SHAPES)
-    precisions = ["fp32"] if arguments.small else ["bf16", "fp32"]
-    peer_device = "cuda" if arguments.device.startswith("cuda") else "cpu"
-    names, parity, wrong = None, [], []
-    for shape, layers in shapes:
-        if not table.time_for(shape):
-            continue
-        folder = arguments.work / shape
-        command = [sys.executable, HERE.parent / "peers/shapes.py", shape, folder, arguments.texts, "--max-tokens", 512]
-        subprocess.run([str(part) for part in command + (["--layers", layers, "--vocab", SMALL_VOCAB] if layers else [])], check=True, stdout=subprocess.DEVNULL)
-        sides = {"wb": Side([arguments.bench, folder, arguments.device]), "peer": Side([sys.executable, HERE / "peer.py", folder, peer_device])}
-        names = [side.name for side in sides.values()]
-        table.device = names[-1]
-        _, dim = operations(folder, 1, 1)
-        for precision in precisions:
-            ours, theirs = arguments.work / "ours.f32", arguments.work / "theirs.f32"
-            if sides["wb"].tell("vectors", 4, 100, precision, ours) != "written":
-                parity.append((shape, precision, "refused"))
-                continue
-            sides["peer"].tell("vectors", 4, 100, "fp32", theirs)
-            apart = cosine_apart(ours, theirs, dim)
-            parity.append((shape, precision, f"{apart:.1e}"))
-            if not apart <= MOST_APART[precision]:
-                wrong.append(f"vectors of {shape} in {precision}: 1 - cosine {apart:.1e}, expected at most {MOST_APART[precision]:.0e}")
-            print("parity", *parity[-1], flush=True)
-            for texts, tokens in sizes:
-                of_pass, _ = operations(folder, texts, tokens)
-                for command in ("encode", "train"):
-                    compare(table, shape, sides, command, texts, tokens, precision, arguments.work, of_pass)
-        for side in sides.values():
-            side.end()
-    queries, documents, dim, k = SMALL_SEARCH if arguments.small else SEARCH
-    searched = None
-    if table.time_for("search"):
-        wb = Side([arguments.bench, arguments.work / shapes[0][0], arguments.device])
-        seconds, *same = wb.tell("search", queries, documents, dim, k).split()
-        wb.end()
-        if not same or same[0] != same[2]:
-            wrong.append(f"exact search: {' '.join(same)}")
-        searched = f"{queries:,} x {documents:,} x {dim}, best {k}: {float(seconds):.1f} s, " + \
-            f"{2e-12 * queries * documents * dim / float(seconds):.2f} TFLOP/s, {' '.join(same)}"
+    try:
+        measure(arguments, table)
+    except KeyboardInterrupt:
+        # It may come twice.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        table.left_out.append("what was begun, and all after it")
+    names = table.names
     print(f"\n## On {names[0] if names else arguments.device}\n")
     print(f"- wb beside {names[1] if names else 'nothing'}, alternating, medians of {ROUNDS} rounds after 2; {time.monotonic() - started:.0f} s.")
     print("- Random weights of the models' shapes; texts of equal length; adapters of rank 8 on all linear layers.\n")
@@ -189,15 +207,15 @@ def main():
     for row in table.rows:
         print("| " + " | ".join(row) + " |")
     print("\n| vectors of 4 texts of 100 tokens, against PyTorch in fp32 | 1 - cosine |\n|---|---|")
-    for shape, precision, found in parity:
+    for shape, precision, found in table.parity:
         print(f"| {shape}, {precision} | {found} |")
-    if searched:
-        print(f"\n- Exact search: {searched}.")
+    if table.searched:
+        print(f"\n- Exact search: {table.searched}.")
     for what in table.left_out:
         print(f"- Left out, for want of time: {what}.")
-    for what in wrong:
+    for what in table.wrong:
         print(f"- WRONG: {what}.")
-    raise SystemExit(WRONG if wrong else 0)
+    raise SystemExit(WRONG if table.wrong else 0)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ pub struct Manifest {
     /// Numbers in which the training multiplies matrices: `fp32`, `tf32 or fp32`, `bf16`, `f16`.
     #[serde(default)]
     pub products: String,
+    /// Settings by which a device's kernels are made and chosen; empty where the processor computes alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernels: String,
     /// Operating system, processor kind, number of threads.
     pub machine: String,
     /// The seed.

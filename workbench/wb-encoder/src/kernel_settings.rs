@@ -53,6 +53,24 @@ impl KernelSettings {
         })
     }
 
+    /// All of them in words, and what this build has nothing for.
+    pub fn in_words(self) -> String {
+        let fusion = if self.fusion { "fusion" } else { "no fusion" };
+        if !cfg!(feature = "autotune") {
+            return format!("{fusion}, no autotune");
+        }
+        let level = |level: serde_json::Value| level.as_str().unwrap_or("unknown").to_owned();
+        // Files and variables of CubeCL decide where nothing is said.
+        #[cfg(any(feature = "cuda", feature = "wgpu"))]
+        let level = level(match self.autotune == Autotune::default() {
+            true => applied::autotune(),
+            false => serde_json::to_value(self.autotune).unwrap_or_default(),
+        });
+        #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
+        let level = level(serde_json::to_value(self.autotune).unwrap_or_default());
+        format!("{fusion}, autotune {level}")
+    }
+
     /// Differences from the usual, as YAML and JSON have it: `{"fusion":false}`.
     pub(crate) fn changed(self) -> serde_json::Value {
         let (all, usual) = (serde_json::to_value(self), serde_json::to_value(Self::default()));
@@ -135,6 +153,11 @@ mod applied {
         *SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The level of autotune, as files and variables of CubeCL have it.
+    pub(super) fn autotune() -> Value {
+        serde_json::to_value(&CubeClRuntimeConfig::get().autotune.level).unwrap_or_default()
+    }
+
     /// Values of a configuration by their paths.
     type Values = Vec<(&'static [&'static str], Value)>;
 
@@ -166,6 +189,8 @@ mod tests {
     #[test]
     fn what_differs_is_told() {
         assert_eq!(KernelSettings::default().changed().to_string(), "{}");
+        let autotune = if cfg!(feature = "autotune") { "autotune minimal" } else { "no autotune" };
+        assert_eq!(KernelSettings::OTHERS[2].in_words(), format!("no fusion, {autotune}"));
         let told = KernelSettings::OTHERS.map(|settings| settings.changed().to_string());
         assert_eq!(
             told,

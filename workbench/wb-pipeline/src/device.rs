@@ -207,16 +207,28 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
 }
 
 /// The settings with which a device that failed its self-test passes it, tried one after the other.
-fn passes_with(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<Option<DeviceConfig>> {
+fn passes_with(
+    device: DeviceConfig,
+    settings: impl Iterator<Item = KernelSettings>,
+    mut passes: impl FnMut(DeviceConfig) -> Result<bool>,
+) -> Result<Option<DeviceConfig>> {
     let Some(kernels) = device.kernels() else { return Ok(None) };
-    for settings in KernelSettings::others().filter(|settings| *settings != kernels) {
+    for settings in settings.filter(|settings| *settings != kernels) {
         let other = device.with_kernels(settings);
         output::note(format!("trying {other}"));
-        if guarded(other, model, limit)?.failure.is_none() {
+        if passes(other)? {
             return Ok(Some(other));
         }
     }
     Ok(None)
+}
+
+/// Words on what to do about a device that failed, and the settings that it passes with, where there are any.
+fn hint(passes_with: Option<DeviceConfig>) -> String {
+    match passes_with {
+        Some(other) => format!("  hint: it passes with other kernels: device='{other}' (--device '{other}')"),
+        None => "  hint: run with device=cpu".to_owned(),
+    }
 }
 
 /// Tests a device and prints what was found; where it fails, the settings with which it does not. True where it passed.
@@ -231,13 +243,13 @@ pub fn test(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Resu
     output::line(format!("refused: {name}: {failure}"));
     // A machine that has no such device has none with other settings, and one that hangs has taken its time.
     let other = match !report.checks.is_empty() || report.crashed() {
-        true => passes_with(device, model, limit)?,
+        true => {
+            let passes = |other| Ok(guarded(other, model, limit)?.failure.is_none());
+            passes_with(device, KernelSettings::others(), passes)?
+        }
         false => None,
     };
-    output::note(match other {
-        Some(other) => format!("  hint: it passes with other kernels: device='{other}' (--device '{other}')"),
-        None => "  hint: run with device=cpu".to_owned(),
-    });
+    output::note(hint(other));
     Ok(false)
 }
 
@@ -279,6 +291,32 @@ fn print(report: &ProbeReport) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_fails_is_tried_with_other_kernels_until_it_passes() {
+        let vulkan: DeviceConfig = "vulkan".parse().unwrap();
+        let named = |settings: &str| format!(r#"{{"vulkan":{settings}}}"#).parse::<DeviceConfig>().unwrap();
+        let all = [r#"{"fusion":false}"#, r#"{"autotune":"minimal"}"#, r#"{"fusion":false,"autotune":"minimal"}"#];
+        let settings = || all.map(named).into_iter().filter_map(DeviceConfig::kernels);
+        let mut tried = Vec::new();
+        let mut until = |device: DeviceConfig, good: Option<DeviceConfig>| {
+            tried.clear();
+            let found = passes_with(device, settings(), |other| {
+                tried.push(other);
+                Ok(Some(other) == good)
+            });
+            (found.unwrap(), tried.clone())
+        };
+        let [no_fusion, minimal, neither] = all.map(named);
+        assert_eq!(until(vulkan, Some(minimal)), (Some(minimal), vec![no_fusion, minimal]));
+        assert_eq!(until(vulkan, None), (None, vec![no_fusion, minimal, neither]));
+        // What failed is not tried again.
+        assert_eq!(until(no_fusion, Some(neither)), (Some(neither), vec![minimal, neither]));
+        assert_eq!(until(DeviceConfig::Cpu, None), (None, vec![]));
+        let told = r#"  hint: it passes with other kernels: device='{"vulkan":{"fusion":false}}' (--device '{"vulkan":{"fusion":false}}')"#;
+        assert_eq!(hint(Some(no_fusion)), told);
+        assert_eq!(hint(None), "  hint: run with device=cpu");
+    }
 
     #[test]
     fn only_an_auto_that_may_be_a_gpu_has_to_be_tried() {

@@ -18,6 +18,9 @@ pub fn features() -> Vec<String> {
         ("wgpu", cfg!(feature = "wgpu")),
         ("vulkan", cfg!(feature = "vulkan")),
         ("metal", cfg!(feature = "metal")),
+        ("autotune", cfg!(feature = "autotune")),
+        ("fusion", cfg!(feature = "fusion")),
+        ("kernel-cache", cfg!(feature = "kernel-cache")),
     ];
     all.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect()
 }
@@ -80,6 +83,7 @@ pub fn write(
         device: device.descriptions(),
         same_bytes: device.same_bytes(),
         products: device.products(experiment.train.precision),
+        kernels: device.kernels(),
         machine: machine(),
         seed: experiment.seed.0,
         config: fingerprints.get("config").cloned().unwrap_or_default(),

@@ -282,6 +282,12 @@ impl OpenDevice {
         names.join(" + ")
     }
 
+    /// Settings of their kernels in words, which are the same for all of a process; empty where the processor is alone.
+    pub fn kernels(&self) -> String {
+        let mut settings = self.configs().filter_map(DeviceConfig::kernels);
+        settings.next().map(KernelSettings::in_words).unwrap_or_default()
+    }
+
     /// Names of this device and of those beside it.
     pub fn descriptions(&self) -> String {
         let others = self.others.iter().map(|other| other.description.as_str());

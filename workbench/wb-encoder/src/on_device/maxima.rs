@@ -1,16 +1,13 @@
 //! Products of vectors on a device, for exact search.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Arc};
 
 use burn::tensor::{Device, FloatDType, Tensor};
 use ndarray::{Array2, ArrayView2, concatenate, s};
 use wb_core::{GroupMaxima, group_maxima::GROUP};
 
 use super::traffic::{Link, Reading};
-use crate::{
-    device::guarded,
-    error::{Error, Result, is_out_of_memory},
-};
+use crate::error::{Error, Result, is_out_of_memory};
 
 /// Vectors that the error of a device is measured with, of each side.
 const MEASURED: [usize; 2] = [64, 8 * GROUP];
@@ -19,7 +16,7 @@ const CAUTION: f32 = 8.0;
 
 /// A device's products, in 16 bits where it has them and sums them up in more.
 pub struct DeviceMaxima {
-    link: Link,
+    link: Arc<Link>,
     /// Type of the numbers in the products where it is not that of 32 bits.
     float: Option<FloatDType>,
     documents: Option<Tensor<2>>,
@@ -36,7 +33,7 @@ impl DeviceMaxima {
 
     /// Products of 32-bit floats.
     pub fn in_32_bits(device: &Device, name: &str) -> Self {
-        Self { link: Link::new(device, name), float: None, documents: None, error: None }
+        Self { link: Arc::new(Link::new(device, name)), float: None, documents: None, error: None }
     }
 
     fn rows(&self, rows: ArrayView2<'_, f32>) -> Tensor<2> {
@@ -48,8 +45,10 @@ impl DeviceMaxima {
         }
     }
 
-    /// Uploads documents, the last group filled up with its last one.
-    fn put(&mut self, documents: ArrayView2<'_, f32>) {
+    /// Uploads documents in place of those that are there, the last group filled up with its last one. An error where they
+    /// found no memory: what is there later is theirs.
+    fn put(&mut self, documents: ArrayView2<'_, f32>) -> Result<()> {
+        self.documents = None;
         let n = documents.nrows();
         let missing = n.next_multiple_of(GROUP) - n;
         let last = documents.slice(s![n - 1..n, ..]);
@@ -59,7 +58,11 @@ impl DeviceMaxima {
             Ok(filled) => self.rows(filled.view()),
             Err(_) => self.rows(documents),
         };
+        let mut reading = Reading::default();
+        reading.add_first(&there);
+        self.link.read(reading)?;
         self.documents = Some(there);
+        Ok(())
     }
 
     fn multiply(&self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
@@ -88,7 +91,7 @@ impl DeviceMaxima {
             made
         };
         let [queries, documents] = [vectors(MEASURED[0], 1.0), vectors(MEASURED[1], 2.0)];
-        self.put(documents.view());
+        self.put(documents.view())?;
         let found = self.multiply(queries.view())?;
         let exact = queries.mapv(f64::from).dot(&documents.mapv(f64::from).t());
         let mut worst = 0f64;
@@ -128,16 +131,19 @@ impl DeviceMaxima {
 
 impl GroupMaxima for DeviceMaxima {
     fn take(&mut self, documents: ArrayView2<'_, f32>) -> Result<()> {
-        let name = self.link.name().to_owned();
-        guarded(&name, || {
+        let link = Arc::clone(&self.link);
+        link.guarded(|| {
             self.calibrate(documents.ncols())?;
-            self.put(documents);
-            Ok(())
+            self.put(documents)
         })
     }
 
     fn maxima(&mut self, queries: ArrayView2<'_, f32>) -> Result<Array2<f32>> {
-        self.link.guarded(|| self.multiply(queries))
+        let found = self.link.guarded(|| self.multiply(queries));
+        if let (Some(documents), true) = (&self.documents, found.as_ref().is_err_and(is_out_of_memory)) {
+            drop(self.link.guarded(|| self.link.vouch(documents)));
+        }
+        found
     }
 
     fn was_too_much(&self, error: &Error) -> bool {

@@ -7,7 +7,7 @@ use burn::tensor::Tensor;
 #[cfg(feature = "fused")]
 use super::fused;
 use super::{
-    backbone::BurnBackbone,
+    backbone::{BurnBackbone, unlocked},
     gradients::Sums,
     traffic::{Link, Reading},
     weights::{Weight, Weights},
@@ -162,12 +162,27 @@ impl Residence {
 
     /// Reads one number of each of what an update computes.
     pub(super) fn verify(&self, link: &Link) -> Result<()> {
-        let mut reading = Reading::default();
-        for bucket in &self.buckets {
-            let all = bucket.kept().into_iter().flatten().chain([&bucket.weights]);
-            all.for_each(|numbers| reading.add(numbers.clone().narrow(0, 0, 1)));
+        are_there(
+            self.buckets.iter().flat_map(|bucket| bucket.kept().into_iter().flatten().chain([&bucket.weights])),
+            link,
+        )
+    }
+
+    /// Has the weights taken for such as could be computed, where they are: an update computes them with their moments in
+    /// one launch, and nothing but an update can have marked those as missing.
+    #[cfg(feature = "fused")]
+    pub(super) fn vouch(&self, link: &Link) -> Result<()> {
+        // In several launches, as they are without our own kernels, one of them alone may have been refused.
+        match link.fuses() && are_there(self.moments(), link).is_ok() {
+            true => self.buckets.iter().try_for_each(|bucket| link.vouch(&bucket.weights)),
+            false => Ok(()),
         }
-        link.read(reading).map(drop)
+    }
+
+    /// All moments.
+    #[cfg(feature = "fused")]
+    pub(super) fn moments(&self) -> impl Iterator<Item = &Tensor<1>> {
+        self.buckets.iter().flat_map(|bucket| [&bucket.first, &bucket.second])
     }
 
     /// Drops all gradients.
@@ -176,14 +191,16 @@ impl Residence {
         self.buckets.iter_mut().for_each(|bucket| (bucket.added, bucket.gradients) = (None, None));
     }
 
-    /// Exchanges weights and average, where there is one.
-    pub(super) fn swap_average(&mut self, weights: &mut Weights) {
+    /// Exchanges weights and average, where there is one that could be computed.
+    pub(super) fn swap_average(&mut self, link: &Link, weights: &mut Weights) -> Result<()> {
+        are_there(self.buckets.iter().filter_map(|bucket| bucket.average.as_ref()), link)?;
         for bucket in &mut self.buckets {
             if let Some(average) = &mut bucket.average {
                 std::mem::swap(average, &mut bucket.weights);
                 bucket.show(weights);
             }
         }
+        Ok(())
     }
 
     /// Reads the weights back in one wait, and of moments and average what there is a place for, and puts it there.
@@ -229,8 +246,11 @@ impl Resident for BurnBackbone {
     ) -> Result<Vec<bool>> {
         let residence = self.link.guarded(|| {
             let moments = [first, second];
-            let residence = Residence::new(&self.parameters, &self.weights, &self.link, alike, moments, average);
-            residence.show(&mut self.weights);
+            let weights = unlocked(&mut self.weights);
+            let residence = Residence::new(&self.parameters, weights, &self.link, alike, moments, average);
+            residence.show(weights);
+            // From here on what memory was there for is known of each update.
+            residence.verify(&self.link)?;
             Ok(residence)
         })?;
         let lives = residence.lives(self.parameters.len());
@@ -248,20 +268,20 @@ impl Resident for BurnBackbone {
 
     fn gradient_squares(&mut self) -> Result<f64> {
         let Some(residence) = &mut self.residence else { return Ok(0.0) };
-        self.link.guarded(|| residence.gradient_squares(&self.link))
+        let found = self.link.guarded(|| residence.gradient_squares(&self.link));
+        self.recovered(found)
     }
 
     fn step(&mut self, steps: &[AdamwStep], follow: Option<f32>) -> Result<()> {
         let Some(residence) = &mut self.residence else { return Ok(()) };
         self.link.guarded(|| {
-            residence.update(steps, follow, &self.link, &mut self.weights);
+            residence.update(steps, follow, &self.link, unlocked(&mut self.weights));
             Ok(())
         })
     }
 
     fn verify(&mut self) -> Result<()> {
-        let Some(residence) = &self.residence else { return Ok(()) };
-        self.link.guarded(|| residence.verify(&self.link))
+        self.read_guarded(|residence, link, _| residence.verify(link)).unwrap_or(Ok(()))
     }
 
     fn forget_gradients(&mut self) {
@@ -270,26 +290,24 @@ impl Resident for BurnBackbone {
 
     fn swap_average(&mut self) -> Result<()> {
         let Some(residence) = &mut self.residence else { return Ok(()) };
-        self.link.guarded(|| {
-            residence.swap_average(&mut self.weights);
-            Ok(())
-        })
+        self.link.guarded(|| residence.swap_average(&self.link, unlocked(&mut self.weights)))
     }
 
     fn bring_weights(&mut self) -> Result<()> {
-        let Some(residence) = &self.residence else { return Ok(()) };
-        self.link.guarded(|| residence.read(&self.link, &mut self.parameters, [None, None, None]))
+        self.read_guarded(|residence, link, parameters| residence.read(link, parameters, [None, None, None]))
+            .unwrap_or(Ok(()))
     }
 
     fn bring_home(
         &mut self,
         first: &mut [Vec<f32>],
         second: &mut [Vec<f32>],
-        average: Option<&mut [Vec<f32>]>,
+        mut average: Option<&mut [Vec<f32>]>,
     ) -> Result<()> {
-        let Some(residence) = &self.residence else { return Ok(()) };
-        let state = [Some(first), Some(second), average];
-        self.link.guarded(|| residence.read(&self.link, &mut self.parameters, state))
+        self.read_guarded(|residence, link, parameters| {
+            residence.read(link, parameters, [Some(&mut *first), Some(&mut *second), average.as_deref_mut()])
+        })
+        .unwrap_or(Ok(()))
     }
 
     fn leave(&mut self) -> Result<()> {
@@ -346,6 +364,13 @@ impl Bucket {
             *average = average.clone() + (self.weights.clone() - average.clone()) * share;
         }
     }
+}
+
+/// Reads one number of each tensor: an error where one could not be computed.
+fn are_there<'a>(tensors: impl IntoIterator<Item = &'a Tensor<1>>, link: &Link) -> Result<()> {
+    let mut reading = Reading::default();
+    tensors.into_iter().for_each(|numbers| reading.add_first(numbers));
+    link.read(reading).map(drop)
 }
 
 /// Weights and their moments after a step; `changing` are the numbers of it that no other has.

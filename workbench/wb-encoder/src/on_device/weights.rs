@@ -8,7 +8,7 @@ use std::{
 
 use burn::tensor::{FloatDType, Tensor};
 
-use super::traffic::{Link, float_of};
+use super::traffic::{Link, Reading, float_of};
 use crate::{
     device::guarded,
     error::{Error, Result},
@@ -102,6 +102,25 @@ impl Weights {
     pub(crate) fn drop_frozen(&mut self, parameters: &Parameters, products: &Products) {
         for (weight, parameter) in self.list.iter_mut().zip(parameters.iter()) {
             if !parameter.trainable && products.takes(&parameter.name) {
+                *weight = None;
+            }
+        }
+    }
+
+    /// Reads a row of each: an error where one could not be computed.
+    pub(crate) fn are_there(&self, link: &Link) -> Result<()> {
+        let mut reading = Reading::default();
+        self.list.iter().flatten().for_each(|weight| match weight {
+            Weight::Vector(numbers) => reading.add_first(numbers),
+            Weight::Matrix(numbers) => reading.add_first(numbers),
+        });
+        link.read(reading).map(drop)
+    }
+
+    /// Drops all weights but those that live on the device.
+    pub(crate) fn drop_but(&mut self, lives: &[bool]) {
+        for (at, weight) in self.list.iter_mut().enumerate() {
+            if !lives.get(at).is_some_and(|lives| *lives) {
                 *weight = None;
             }
         }

@@ -330,17 +330,18 @@ mod tests {
         assert!(SeveralBackbones::new(Vec::new()).is_err());
     }
 
-    /// Every loss with hard negatives and dropout; whole batches, and in parts with cached gradients.
+    /// Some 16 pairs each of 32, every loss with hard negatives and dropout; whole batches, and in parts with cached
+    /// gradients.
     #[test]
     fn two_devices_learn_what_one_learns() {
         let (one, stop) = (native(), Stop::default());
         for (list, some) in [(vec![native(), native()], 1), (vec![burn(), native()], 4)] {
             let two = several(list);
             for (json, negatives) in ALL.into_iter().step_by(some) {
-                let labels = mixed_labels(11, negatives);
+                let labels = mixed_labels(32, negatives);
                 let lengths: Vec<usize> =
                     (0..labels.pairs() + labels.owners().len()).map(|at| 1 + at * 7 % 19).collect();
-                let batch = TrainBatch { pairs: (0..11).collect(), tokens: texts(&lengths), labels };
+                let batch = TrainBatch { pairs: (0..32).collect(), tokens: texts(&lengths), labels };
                 let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &config(json));
                 let run = |backbone: &dyn Backbone, micro_texts| {
                     let mut gradients = Gradients::zeros(backbone.parameters());

@@ -39,6 +39,22 @@ pub fn precisions(test: &str) -> Vec<Precision> {
     [Precision::Bf16, Precision::F16].into_iter().filter(has).collect()
 }
 
+/// Layers that do not train cross once, in the products' type, and are never there in another.
+#[test]
+fn frozen_layers_cross_in_sixteen_bits() {
+    let uploaded = |precision: Precision| {
+        let (model, device) = (model(bert(), Pooling::Mean, true), test_device());
+        BurnBackbone::with_precision(model, device.burn(), "test device", precision).unwrap().traffic().uploaded
+    };
+    let all = model(bert(), Pooling::Mean, true).parameters;
+    let frozen = all.iter().filter(|p| !p.trainable && p.shape.len() == 2 && p.name.contains(".layer."));
+    let of_layers: usize = frozen.map(|p| p.values.len()).sum();
+    assert!(of_layers > 0);
+    for precision in precisions("frozen_layers_cross_in_sixteen_bits") {
+        assert_eq!(uploaded(Precision::Fp32) - uploaded(precision), 2 * of_layers as u64);
+    }
+}
+
 #[test]
 fn sixteen_bits_are_near_thirty_two() {
     let batch = batch(&[17, 5, 16]);

@@ -140,4 +140,12 @@ fn a_step_moves_embeddings_alone() {
     // A pass that is done again for its tape reads nothing.
     drop(backbone.track_again(&batch, None).unwrap());
     assert_eq!(backbone.traffic().downloaded, last.downloaded);
+    // A checkpoint is read back in one go: weights, two moments and the average.
+    state.bring_home(&mut backbone).unwrap();
+    let now = backbone.traffic();
+    let of_adapters: usize = backbone.parameters().iter().filter(|p| p.trainable).map(|p| p.values.len()).sum();
+    let read = now.downloaded - last.downloaded;
+    // Filled up to whole rows.
+    assert!((16 * of_adapters as u64..16 * (of_adapters as u64 + 1_024)).contains(&read), "{read}, {of_adapters}");
+    assert_eq!(now.waits - last.waits, 1);
 }

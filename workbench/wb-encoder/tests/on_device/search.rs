@@ -6,9 +6,12 @@ use std::sync::{
 };
 
 use ndarray::{Array2, ArrayView2, s};
-use wb_core::{Embeddings, Error, GroupMaxima, Result, Seed, group_maxima::GROUP};
+use wb_core::{Document, Embeddings, Error, GroupMaxima, Pair, Result, Seed, group_maxima::GROUP, progress::silent};
 use wb_encoder::DeviceMaxima;
-use wb_retrieval::Flat;
+use wb_retrieval::{
+    Flat,
+    mining::{Blocks, MiningConfig, MiningSetup, MiningTexts, Mode, VectorSearch, mine_from},
+};
 
 use crate::{precision::has_time, test_device};
 
@@ -87,6 +90,36 @@ fn rankings_with_the_device_are_the_processors() {
     // More often where a device holds no buffer of all products of two blocks.
     assert!(asked.load(Ordering::Relaxed) >= 4);
     assert!(found == flat.search(&queries, 100).unwrap(), "rankings differ");
+}
+
+/// Hard negatives in several blocks of documents, with most of the search on the device.
+#[test]
+fn negatives_mined_with_the_device_are_the_processors() {
+    let pairs: Vec<Pair> = (0..2_100)
+        .map(|at| Pair {
+            id: format!("p{at}"),
+            anchor: format!("query {at}"),
+            positive: format!("positive {at}"),
+            ..Pair::default()
+        })
+        .collect();
+    let document = |at| Document { id: format!("c{at}"), text: format!("document {at}"), title: String::new() };
+    let corpus: Vec<Document> = (0..31_000).map(document).collect();
+    let texts = MiningTexts::new(&pairs, &corpus).unwrap();
+    let of = |rows, seed| Embeddings::dense(vectors(rows, 64, seed));
+    let (queries, documents) = (of(texts.queries().len(), 5), of(texts.documents().len(), 6));
+    let rules = MiningConfig { mode: Mode::SentenceTransformers, ..MiningConfig::default() }.rules();
+    let mined = |device: Option<Box<dyn GroupMaxima>>| {
+        let blocks = Blocks { queries: 3_000, documents: 15_000 };
+        let mut search = VectorSearch::new(&texts, &queries, &documents, blocks).unwrap().with(device);
+        mine_from(&texts, &mut search, &MiningSetup::new(&rules, Seed(7)), None, &mut silent).unwrap()
+    };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let device = Counted(DeviceMaxima::in_32_bits(test_device().burn(), "test device"), asked.clone());
+    let (found, expected) = (mined(Some(Box::new(device))), mined(None));
+    assert!(asked.load(Ordering::Relaxed) >= 3);
+    assert!(expected.pairs.iter().all(|pair| !pair.negatives.is_empty()));
+    assert!(found == expected, "negatives differ");
 }
 
 /// In 16 bits where the device has them.

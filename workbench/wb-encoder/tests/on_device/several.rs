@@ -82,9 +82,9 @@ fn a_device_and_the_processor_learn_every_loss_as_one_does() {
     let (alone, stop) = (cpu(), Stop::default());
     let mut worst = (0.0, "");
     for (json, negatives) in LOSSES {
-        let labels = labels(8, negatives, alone.dim());
-        let lengths: Vec<usize> = (0..8 + labels.owners().len()).map(|at| 1 + at * 7 % 19).collect();
-        let batch = TrainBatch { pairs: (0..8).collect(), tokens: batch(&lengths), labels };
+        let labels = labels(32, negatives, alone.dim());
+        let lengths: Vec<usize> = (0..32 + labels.owners().len()).map(|at| 1 + at * 7 % 19).collect();
+        let batch = TrainBatch { pairs: (0..32).collect(), tokens: batch(&lengths), labels };
         let loss = LossOnEmbeddings::new(SimilarityConfig::Cosine, &serde_json::from_str(json).unwrap());
         let run = |backbone: &dyn Backbone| {
             let mut gradients = Gradients::zeros(backbone.parameters());

@@ -51,10 +51,10 @@ fn a_named_run_is_gone_on_with_only_as_it_was_begun() {
     let manifest = run.join("manifest.json");
     let text = fs::read(&manifest).unwrap();
     let mut other: Value = serde_json::from_slice(&text).unwrap();
-    let version = other["version"].as_str().unwrap().to_owned();
+    let [version, source] = ["version", "source"].map(|name| other[name].as_str().unwrap().to_owned());
     other["commit"] = "0123456789ab".into();
-    let source = other["source"].as_str().unwrap().to_owned();
-    assert_eq!(source.len(), 16, "{source}");
+    let told = [&other["same_bytes"], &other["products"], &other["kernels"]];
+    assert_eq!((source.len(), told), (16, [&true.into(), &"fp32".into(), &Value::Null]), "{source}");
     // A commit that changed no code is no other build: what differs in it is told below, by the name alone.
     other["source"] = "0123456789abcdef".into();
     fs::write(&manifest, serde_json::to_vec(&other).unwrap()).unwrap();

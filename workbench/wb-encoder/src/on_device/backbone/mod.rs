@@ -1,9 +1,10 @@
 //! A model computed by burn on any of its devices.
 
 mod backward;
+mod recovering;
 
 use std::sync::{
-    Mutex, PoisonError,
+    Mutex, PoisonError, RwLock,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -36,6 +37,7 @@ use crate::{
     resident::Resident,
     stop::Stop,
 };
+pub(super) use recovering::unlocked;
 
 /// A model on a burn device.
 pub struct BurnBackbone {
@@ -45,7 +47,7 @@ pub struct BurnBackbone {
     pooling: Pooling,
     adapter: Option<Adapter>,
     pub(in crate::on_device) parameters: Parameters,
-    pub(in crate::on_device) weights: Weights,
+    pub(in crate::on_device) weights: RwLock<Weights>,
     pub(in crate::on_device) link: Link,
     /// Tokens computed at once, padding included: bounds the memory of a pass that keeps nothing.
     budget: AtomicUsize,
@@ -103,7 +105,7 @@ impl BurnBackbone {
             pooling,
             adapter,
             parameters,
-            weights,
+            weights: RwLock::new(weights),
             link,
             budget: AtomicUsize::new(BATCH_TOKENS),
             stop: Stop::default(),
@@ -127,10 +129,8 @@ impl BurnBackbone {
 
     /// Brings the weights to the device again, but for those that are there as they are.
     fn upload(&mut self) -> Result<()> {
-        let lives = self.residence.as_ref().map(|residence| residence.lives(self.parameters.len())).unwrap_or_default();
-        let there = Some((&self.weights, lives.as_slice()));
-        let upload = || Weights::upload(&self.parameters, &self.link, &self.network, there, self.products.as_ref());
-        self.weights = self.link.guarded(upload)?;
+        let brought = self.link.guarded(|| self.brought(Some((&self.weights(), &self.lives()))))?;
+        *unlocked(&mut self.weights) = brought;
         self.sites = Sites::of(self.stack.as_ref(), &self.parameters);
         Ok(())
     }
@@ -196,7 +196,7 @@ impl BurnBackbone {
     fn plain(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
         loop {
             let budget = self.budget.load(Ordering::Relaxed);
-            match self.link.guarded(|| self.plain_at_once(batch, wanted)) {
+            match self.pass_guarded(|| self.plain_at_once(batch, wanted)) {
                 // A group is one text at least.
                 Err(error) if is_out_of_memory(&error) && budget > batch.longest() => {
                     self.budget.store(budget / 2, Ordering::Relaxed);
@@ -209,7 +209,7 @@ impl BurnBackbone {
     /// Keeps of each group only what is wanted on the device, until all are read back.
     fn plain_at_once(&self, batch: &TokenBatch, wanted: Wanted) -> Result<(Array2<f32>, Array2<f32>)> {
         let mut results = Results::new(wanted);
-        for graph in self.launch(batch, &self.weights, None, false) {
+        for graph in self.launch(batch, &self.weights(), None, false) {
             let GroupGraph { texts, embeddings, states, .. } = graph?;
             results.add(&texts, &embeddings, &states);
         }
@@ -223,9 +223,10 @@ impl BurnBackbone {
         dropout: Option<Dropout>,
         wanted: Wanted,
     ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
-        let weights = self.weights.tracked(&self.parameters);
+        let untracked = self.weights();
+        let weights = untracked.tracked(&self.parameters);
         // Layers whose inputs are kept are computed once more, with what leads to their outputs.
-        let seen: &Weights = if self.checkpointing { &self.weights } else { &weights };
+        let seen: &Weights = if self.checkpointing { &untracked } else { &weights };
         let groups = self.launch(batch, seen, dropout, self.checkpointing).collect::<Result<Vec<_>>>()?;
         let mut results = Results::new(wanted);
         groups.iter().for_each(|graph| results.add(&graph.texts, &graph.embeddings, &graph.states));
@@ -264,7 +265,7 @@ impl Backbone for BurnBackbone {
         }
         // What is to be there in other numbers is dropped before it is copied again.
         if let Some(changing) = products.as_ref().or(self.products.as_ref()) {
-            self.weights.drop_frozen(&self.parameters, changing);
+            unlocked(&mut self.weights).drop_frozen(&self.parameters, changing);
         }
         let before = std::mem::replace(&mut self.products, products);
         let set = self.upload();
@@ -293,7 +294,7 @@ impl Backbone for BurnBackbone {
     fn collect_gradients(&self, gradients: &mut Gradients) -> Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
         let sums = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
-        self.link.guarded(|| sums.read(&self.link, gradients))
+        self.pass_guarded(|| sums.read(&self.link, gradients))
     }
 
     fn forget_gradients(&self) {
@@ -315,14 +316,14 @@ impl Backbone for BurnBackbone {
     }
 
     fn embed_tracked(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<(Array2<f32>, BackboneTape)> {
-        self.link.guarded(|| {
+        self.pass_guarded(|| {
             let (embeddings, _, tape) = self.tracked(batch, dropout, Wanted { embeddings: true, states: false })?;
             Ok((embeddings, tape))
         })
     }
 
     fn track_again(&self, batch: &TokenBatch, dropout: Option<Dropout>) -> Result<BackboneTape> {
-        self.link.guarded(|| Ok(self.tracked(batch, dropout, Wanted { embeddings: false, states: false })?.2))
+        self.pass_guarded(|| Ok(self.tracked(batch, dropout, Wanted { embeddings: false, states: false })?.2))
     }
 
     fn embed_tokens(&self, batch: &TokenBatch) -> Result<Array2<f32>> {
@@ -334,7 +335,7 @@ impl Backbone for BurnBackbone {
         batch: &TokenBatch,
         dropout: Option<Dropout>,
     ) -> Result<(Array2<f32>, Array2<f32>, BackboneTape)> {
-        self.link.guarded(|| self.tracked(batch, dropout, Wanted { embeddings: true, states: true }))
+        self.pass_guarded(|| self.tracked(batch, dropout, Wanted { embeddings: true, states: true }))
     }
 
     fn backward_tokens(&self, tape: BackboneTape, at: Upstream<'_>, gradients: &mut Gradients) -> Result<()> {
@@ -343,7 +344,7 @@ impl Backbone for BurnBackbone {
         };
         at.check(&graphs.batch, self.dim())?;
         self.stop.check()?;
-        self.link.guarded(|| {
+        self.pass_guarded(|| {
             let mut sums = Sums::default();
             match &self.stack {
                 Some(stack) if graphs.groups.iter().all(|group| !group.inputs.is_empty()) => {

@@ -11,6 +11,7 @@ mod joining;
 mod normalizing;
 mod rows;
 mod updating;
+mod vouching;
 mod weighing;
 
 use burn::{
@@ -86,6 +87,10 @@ pub(crate) trait Fused: Backend {
     #[fusion(dtype = first, shape = joined_shape(first, second, *dimension))]
     fn joined(first: FloatTensor<Self>, second: FloatTensor<Self>, dimension: usize) -> FloatTensor<Self>;
 
+    /// Numbers as they are, which are from now on taken for such as could be computed.
+    #[fusion(dtype = numbers, shape = numbers)]
+    fn vouched(numbers: FloatTensor<Self>) -> FloatTensor<Self>;
+
     /// Means of values by attention's probabilities, some of them dropped; all four dimensions are as [`Attention`] says.
     /// On the way back the probabilities are computed again.
     #[fusion(dtype = query, shape = query)]
@@ -156,6 +161,10 @@ impl Fused for CubeBackend {
 
     fn joined(first: FloatTensor<Self>, second: FloatTensor<Self>, dimension: usize) -> FloatTensor<Self> {
         joining::launch([first, second], dimension)
+    }
+
+    fn vouched(numbers: FloatTensor<Self>) -> FloatTensor<Self> {
+        vouching::launch(numbers)
     }
 
     fn attended(
@@ -235,6 +244,9 @@ fn joined_shape(first: &Shape, second: &Shape, dimension: usize) -> Shape {
     shape
 }
 
+#[cfg(test)]
+pub(super) use vouching::tests::{device, mark_as_missing};
+
 /// True for a device that has these kernels.
 pub(super) fn can_be_on(device: &Device) -> bool {
     matches!(device.as_dispatch(), DispatchDevice::Cube(_))
@@ -264,6 +276,11 @@ pub(super) fn join<const D: usize>(mut tensors: Vec<Tensor<D>>, dimension: usize
     }
     // As burn says it of none.
     tensors.pop().unwrap_or_else(|| Tensor::cat(Vec::new(), dimension))
+}
+
+/// Has numbers that are right taken for such as could be computed, once the result is read.
+pub(super) fn vouch<const D: usize>(numbers: Tensor<D>) -> Tensor<D> {
+    Tensor::from_dispatch(<Dispatch as Fused>::vouched(numbers.into_dispatch()))
 }
 
 /// Elements dropped by the masks of a site, with this probability.
