@@ -34,16 +34,11 @@ timed on_device true
 # elsewhere, so that the usual one comes back to its place.
 build() {
   cargo --config scripts/device-tests.toml build --release --workspace --no-default-features --bin wb --test on_device \
-    --features wb-pipeline/vulkan --message-format json-render-diagnostics > "$target/vulkan-build.json"
+    --features wb-pipeline/vulkan,wb-encoder/refusals --message-format json-render-diagnostics > "$target/vulkan-build.json"
   mkdir -p "$target/vulkan"
   cp "$target/release/wb" "$target/vulkan/wb"
   tests="$(grep -o '"executable":"[^"]*/on_device-[^"]*"' "$target/vulkan-build.json" | cut -d '"' -f 4 | tail -n 1)"
   cp "$tests" "$target/vulkan/on_device"
-  # Unit tests of what our own kernels alone do. By these packages, so that what they are built of is the same.
-  cargo --config scripts/device-tests.toml test --release -p wb -p wb-encoder --no-default-features --lib --no-run \
-    --features wb-pipeline/vulkan --message-format json-render-diagnostics > "$target/vulkan-build.json"
-  tests="$(grep -o '"executable":"[^"]*/wb_encoder-[^"]*"' "$target/vulkan-build.json" | cut -d '"' -f 4 | tail -n 1)"
-  cp "$tests" "$target/vulkan/unit"
 }
 timed build
 
@@ -56,7 +51,6 @@ echo "{\"file_format_version\": \"1.0.1\", \"ICD\": {\"library_path\": \"$limite
 # shellcheck disable=SC2016 # For the shell of the device.
 timed on_device sh -c 'REAL_DRIVER="$(ls /usr/lib/*/libvulkan_lvp.so)" WB_TEST_DEVICE=vulkan \
   WB_TEST_LIMITED_VULKAN="$1/limited.json" exec "$0" --test-threads=1 --nocapture' "$target/vulkan/on_device" "$limited"
-timed on_device env WB_TEST_DEVICE=vulkan "$target/vulkan/unit" --test-threads=1 --nocapture missing
 # Without kernels of our own, in a process that has no others.
 timed on_device env WB_TEST_DEVICE='{"vulkan":{"fusion":false}}' "$target/vulkan/on_device" --test-threads=1 --nocapture \
   passes::a_bert_is_the_processors resident::steps_on_the_device_are_those_at_home

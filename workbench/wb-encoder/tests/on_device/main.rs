@@ -11,6 +11,7 @@ mod pairs;
 mod passes;
 mod precision;
 mod probe;
+mod refusals;
 mod resident;
 mod search;
 mod several;

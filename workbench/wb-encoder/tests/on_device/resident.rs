@@ -35,7 +35,7 @@ fn accumulate(backbone: &dyn Backbone, batch: &TokenBatch, number: u64, gradient
 }
 
 /// One step of training, with the gradients of two batches.
-fn step(backbone: &mut BurnBackbone, state: &mut TrainState, batch: &TokenBatch, number: u64) -> f64 {
+pub fn step(backbone: &mut BurnBackbone, state: &mut TrainState, batch: &TokenBatch, number: u64) -> f64 {
     accumulate(backbone, batch, 2 * number, &mut state.gradients);
     accumulate(backbone, batch, 2 * number + 1, &mut state.gradients);
     let norm = state.gradient_norm(backbone).unwrap();

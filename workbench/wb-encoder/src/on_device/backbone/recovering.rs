@@ -85,83 +85,19 @@ impl BurnBackbone {
     pub(super) fn brought(&self, there: Option<(&Weights, &[bool])>) -> Result<Weights> {
         Weights::upload(&self.parameters, &self.link, &self.network, there, self.products.as_ref())
     }
-}
 
-#[cfg(all(test, feature = "fused"))]
-mod tests {
-    use super::*;
-    use crate::{
-        backbone::Backbone,
-        batch::TokenBatch,
-        on_device::{
-            fused::{device, mark_as_missing},
-            results::Wanted,
-            weights::Weight,
-        },
-        parameters::Gradients,
-        resident::{AdamwStep, Resident},
-        train::step::tests::dropping,
-    };
-
-    fn mark_all(backbone: &BurnBackbone) {
-        backbone.weights().iter().flatten().for_each(|weight| match weight {
-            Weight::Vector(numbers) => mark_as_missing(numbers),
-            Weight::Matrix(numbers) => mark_as_missing(numbers),
-        });
-    }
-
-    /// Weights marked by a product that found no memory, which happens on Hopper.
-    #[test]
-    fn passes_and_steps_go_on_after_weights_were_marked_as_missing() {
-        let Some(device) = device("passes_and_steps_go_on_after_weights_were_marked_as_missing") else { return };
-        let mut backbone = BurnBackbone::new(dropping(), &device, "test device").unwrap();
-        let texts: [&[u32]; 2] = [&[3, 1, 4, 1, 5], &[2, 7]];
-        let batch = TokenBatch::new(texts);
-        let refused = |backbone: &BurnBackbone| {
-            let wanted = Wanted { embeddings: true, states: false };
-            let error = backbone.link.guarded(|| backbone.plain_at_once(&batch, wanted)).unwrap_err();
-            assert!(is_out_of_memory(&error), "{error}");
-        };
-        let expected = backbone.embed(&batch).unwrap();
-        mark_all(&backbone);
-        refused(&backbone);
-        assert_eq!(backbone.embed(&batch).unwrap(), expected);
-
-        // Weights that live on the device have changed there, and are nowhere else.
-        let zeros: Vec<Vec<f32>> = backbone.parameters.iter().map(|p| vec![0.0; p.values.len()]).collect();
-        backbone.settle(&|_, _| true, &zeros, &zeros, None).unwrap();
-        let mut gradients = Gradients::zeros(&backbone.parameters);
-        (0..backbone.parameters.len()).for_each(|at| gradients.at_mut(at).iter_mut().for_each(|g| *g = 0.5));
-        backbone.add_gradients(&gradients).unwrap();
-        backbone.gradient_squares().unwrap();
-        let step = AdamwStep {
-            keep: 0.9,
-            gradient_factor: 1.0,
-            follow1: 0.1,
-            beta2: 0.999,
-            follow2: 0.001,
-            root_correction: 1.0,
-            eps: 1e-8,
-            step: 0.01,
-        };
-        backbone.step(&vec![step; backbone.parameters.len()], None).unwrap();
-        let after = backbone.embed(&batch).unwrap();
-        assert_ne!(after, expected);
-        mark_all(&backbone);
-        refused(&backbone);
-        assert_eq!(backbone.embed(&batch).unwrap(), after);
-        // A pass that nothing was read of has marked them.
-        mark_all(&backbone);
-        backbone.verify().unwrap();
-        mark_all(&backbone);
-        backbone.bring_weights().unwrap();
-
-        // An update that was itself refused is no pass.
-        backbone.add_gradients(&gradients).unwrap();
-        backbone.gradient_squares().unwrap();
-        let moments = backbone.residence.as_ref().unwrap().moments().cloned().collect::<Vec<_>>();
-        moments.iter().for_each(mark_as_missing);
-        backbone.step(&vec![step; backbone.parameters.len()], None).unwrap();
-        assert!(is_out_of_memory(&backbone.verify().unwrap_err()));
+    /// Marks weights as missing, or the moments of those that live on the device, as a refused product by TMA marks what it
+    /// reads: for tests.
+    #[cfg(feature = "refusals")]
+    pub fn mark_as_missing(&self, moments: bool) {
+        use crate::on_device::{fused::refusing::mark_as_missing, weights::Weight};
+        match (&self.residence, moments) {
+            (Some(residence), true) => residence.moments().for_each(mark_as_missing),
+            (None, true) => {}
+            (_, false) => self.weights().iter().flatten().for_each(|weight| match weight {
+                Weight::Vector(numbers) => mark_as_missing(numbers),
+                Weight::Matrix(numbers) => mark_as_missing(numbers),
+            }),
+        }
     }
 }

@@ -9,6 +9,8 @@ mod dropping;
 mod gradients;
 mod joining;
 mod normalizing;
+#[cfg(feature = "refusals")]
+pub(super) mod refusing;
 mod rows;
 mod updating;
 mod vouching;
@@ -243,9 +245,6 @@ fn joined_shape(first: &Shape, second: &Shape, dimension: usize) -> Shape {
     shape.as_mut_slice()[dimension] += second.as_slice()[dimension];
     shape
 }
-
-#[cfg(test)]
-pub(super) use vouching::tests::{device, mark_as_missing};
 
 /// True for a device that has these kernels.
 pub(super) fn can_be_on(device: &Device) -> bool {
