@@ -281,7 +281,7 @@ impl Resident for BurnBackbone {
     }
 
     fn verify(&mut self) -> Result<()> {
-        self.read_guarded(|residence, link, _| residence.verify(link)).unwrap_or(Ok(()))
+        self.read_guarded(|residence, link, _| residence.verify(link))
     }
 
     fn forget_gradients(&mut self) {
@@ -295,7 +295,6 @@ impl Resident for BurnBackbone {
 
     fn bring_weights(&mut self) -> Result<()> {
         self.read_guarded(|residence, link, parameters| residence.read(link, parameters, [None, None, None]))
-            .unwrap_or(Ok(()))
     }
 
     fn bring_home(
@@ -307,7 +306,6 @@ impl Resident for BurnBackbone {
         self.read_guarded(|residence, link, parameters| {
             residence.read(link, parameters, [Some(&mut *first), Some(&mut *second), average.as_deref_mut()])
         })
-        .unwrap_or(Ok(()))
     }
 
     fn leave(&mut self) -> Result<()> {

@@ -34,21 +34,23 @@ impl BurnBackbone {
         done
     }
 
-    /// Runs what reads from the device: once more, where it is refused and the weights are right again after that.
-    pub(in crate::on_device) fn read_guarded<T>(
+    /// Reads what lives on the device, if anything does: once more, where that is refused and the weights are right again
+    /// after that.
+    pub(in crate::on_device) fn read_guarded(
         &mut self,
-        mut read: impl FnMut(&Residence, &Link, &mut Parameters) -> Result<T>,
-    ) -> Option<Result<T>> {
-        let residence = self.residence.as_ref()?;
-        let done = self.link.guarded(|| read(residence, &self.link, &mut self.parameters));
-        if !done.as_ref().is_err_and(is_out_of_memory) {
-            return Some(done);
+        mut read: impl FnMut(&Residence, &Link, &mut Parameters) -> Result<()>,
+    ) -> Result<()> {
+        let mut once = |backbone: &mut Self| match &backbone.residence {
+            Some(residence) => backbone.link.guarded(|| read(residence, &backbone.link, &mut backbone.parameters)),
+            None => Ok(()),
+        };
+        match once(self) {
+            Err(error) if is_out_of_memory(&error) => {
+                self.recover()?;
+                once(self)
+            }
+            done => done,
         }
-        if let Err(error) = self.recover() {
-            return Some(Err(error));
-        }
-        let residence = self.residence.as_ref()?;
-        Some(self.link.guarded(|| read(residence, &self.link, &mut self.parameters)))
     }
 
     /// Brings weights again that are the host's, and vouches for those that live on the device and are known to be right,
