@@ -60,7 +60,13 @@ impl BiEncoder {
 
     /// Brings an encoder to a device.
     pub fn open(folder: Folder, device: &OpenDevice) -> Result<Self> {
-        Self::with(folder, Precision::Fp32, |model| device.open_backbone(model))
+        Self::open_to_train(folder, device, Precision::Fp32)
+    }
+
+    /// Brings an encoder to a device on which it is to train with products in a precision: see
+    /// [`OpenDevice::open_to_train`].
+    pub fn open_to_train(folder: Folder, device: &OpenDevice, precision: Precision) -> Result<Self> {
+        Self::with(folder, Precision::Fp32, |model| device.open_to_train(model, precision))
     }
 
     fn with(

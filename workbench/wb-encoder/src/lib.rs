@@ -45,7 +45,7 @@ pub use backbone::{Backbone, Dropout, Padding, Upstream};
 pub use batch::{BATCH_TOKENS, TokenBatch};
 pub use bi_encoder::BiEncoder;
 pub use cross_encoder::{CrossEncoder, PairReading, PairReadingConfig, ScoreActivation};
-pub use device::{DeviceConfig, Devices, FarDevice, OpenDevice};
+pub use device::{DeviceConfig, Devices, FarDevice, OpenDevice, give_back_memory};
 pub use error::{DeviceFailure, LostRank, is_lost_rank, training_stopped};
 pub use export::{ExportConfig, ExportFormat, Exported, export};
 pub use folder::Folder;

@@ -10,9 +10,10 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use wb_core::EncoderRef;
 use wb_encoder::{
     DeviceConfig, Devices, Folder, KernelSettings, MemoryType, OpenDevice, Precision,
-    self_test::{self, ProbeReport},
+    self_test::{self, Alive, ProbeReport},
 };
 
 use super::encoder;
@@ -107,18 +108,40 @@ pub fn all_resolved(devices: &Devices) -> Result<Devices> {
     Ok(devices.with_first(resolved(devices.first())?))
 }
 
-/// Opens the devices of an experiment, each tried with the model that the experiment begins with if that is a pretrained
-/// one. To be asked for before anything is computed or written.
+/// Opens the devices of an experiment, each tried with the models that it computes there. To be asked for before anything
+/// is computed or written.
 pub fn of_experiment(experiment: &Experiment) -> Result<OpenDevice> {
     all(&experiment.device, experiment)
 }
 
-/// Opens devices that stand side by side, each tried with what the experiment begins with, in the precision that it trains in.
+/// Opens devices that stand side by side, each tried with what the experiment begins with, in the precision that it trains
+/// in, and with its teachers, in 32 bits.
 pub fn all(devices: &Devices, experiment: &Experiment) -> Result<OpenDevice> {
-    let (model, precision) = (experiment.pretrained(), experiment.train.precision);
+    tried(devices, experiment, |_| Ok(true))
+}
+
+/// [`of_experiment`], to measure them: no model is fetched for that.
+pub fn to_measure(experiment: &Experiment) -> Result<OpenDevice> {
+    tried(&experiment.device, experiment, encoder::is_here)
+}
+
+fn tried(
+    devices: &Devices,
+    experiment: &Experiment,
+    is_tried: impl Fn(&EncoderRef) -> Result<bool>,
+) -> Result<OpenDevice> {
+    let precision = experiment.train.precision;
     devices.iter().try_for_each(DeviceConfig::require_compiled)?;
     let needs_model = devices.iter().any(DeviceConfig::needs_self_test);
-    let model = model.filter(|_| needs_model).map(encoder::locate).transpose()?;
+    let locate = |model: &EncoderRef| match needs_model && is_tried(model)? {
+        true => encoder::locate(model).map(Some),
+        false => Ok(None),
+    };
+    let model = experiment.pretrained().map(locate).transpose()?.flatten();
+    for teacher in experiment.teachers() {
+        let Some(teacher) = locate(teacher)? else { continue };
+        devices.iter().try_for_each(|device| open(device, Some(&teacher)).map(drop))?;
+    }
     let mut all = devices
         .iter()
         .map(|device| open_for(device, model.as_deref(), precision))
@@ -162,6 +185,8 @@ fn guarded_in(
     precision: Option<Precision>,
     limit: Duration,
 ) -> Result<ProbeReport> {
+    // What is kept for later is the other process's to take.
+    wb_encoder::give_back_memory();
     let program = this_program().context("cannot run the self-test in a process of its own")?;
     let mut command = Command::new(program);
     command.arg("probe").arg("--device").arg(device.to_string());
@@ -186,10 +211,12 @@ fn guarded_in(
 /// Ends when standard input does: see [`self_test::end_with_parent`].
 pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
     self_test::end_with_parent();
+    let told = |alive: Alive| output::line(alive.to_string());
     let (model, batch) = match model {
         None => self_test::made_up_model(),
         Some(path) => {
-            let folder = Folder::read(path)?;
+            output::line(format!("{}reading the model", self_test::DOING));
+            let folder = self_test::at_home(told, || Folder::read(path))?;
             let batch = self_test::sample_batch(&folder.tokenizer, folder.max_tokens.document)?;
             (folder.model, batch)
         }
@@ -200,7 +227,7 @@ pub fn probe(device: DeviceConfig, model: Option<&Path>) -> Result<()> {
         &model,
         &batch,
         &mut |what| output::line(format!("{}{what}", self_test::DOING)),
-        |kernels| output::line(format!("{}{kernels}", self_test::LAUNCHED)),
+        told,
     );
     output::line(serde_json::to_string(&report)?);
     Ok(())
@@ -233,6 +260,10 @@ fn hint(passes_with: Option<DeviceConfig>) -> String {
 
 /// Tests a device and prints what was found; where it fails, the settings with which it does not. True where it passed.
 pub fn test(device: DeviceConfig, model: Option<&Path>, limit: Duration) -> Result<bool> {
+    let model = model.map(|model| encoder::locate(&EncoderRef::from(&*model.to_string_lossy()))).transpose()?;
+    let model = model.as_deref();
+    // What cannot be read is no fault of the device.
+    model.map(Folder::read).transpose()?;
     let report = guarded(device, model, limit)?;
     print(&report);
     let Some(failure) = &report.failure else {
@@ -316,6 +347,28 @@ mod tests {
         let told = r#"  hint: it passes with other kernels: device='{"vulkan":{"fusion":false}}' (--device '{"vulkan":{"fusion":false}}')"#;
         assert_eq!(hint(Some(no_fusion)), told);
         assert_eq!(hint(None), "  hint: run with device=cpu");
+    }
+
+    #[test]
+    fn a_model_that_is_not_there_is_no_fault_of_the_device() {
+        let model = Some(Path::new("no/such/model/here"));
+        let error = test(DeviceConfig::Cpu, model, Duration::from_secs(5)).unwrap_err().to_string();
+        assert!(error.contains("no/such/model/here"), "{error}");
+    }
+
+    #[test]
+    fn what_a_build_can_compute_on_is_told_and_where_it_keeps_kernels() {
+        let lines = about();
+        let all: Vec<String> = DeviceConfig::compiled().iter().map(ToString::to_string).collect();
+        assert!(lines[0].starts_with(&format!("devices  {} (compiled in;", all.join(", "))), "{lines:?}");
+        let kept = match wb_encoder::kernel_cache() {
+            Some(folder) => vec![format!("kernels  compiled and timed once, and kept in {}", folder.display())],
+            None if all.len() > 1 => {
+                vec!["kernels  compiled and timed anew by each process; none is kept on disk".into()]
+            }
+            None => vec![],
+        };
+        assert_eq!(lines[1..], kept);
     }
 
     #[test]

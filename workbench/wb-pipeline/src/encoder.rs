@@ -131,8 +131,11 @@ pub fn check(experiment: &Experiment) -> Result<CheckedEncoder> {
 
 /// A pretrained model, or, where it is yet to be fetched, one of its sizes: what is small of it is fetched for that.
 pub fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) -> Result<Folder> {
+    if is_here(reference)? {
+        return pretrained_encoder(reference);
+    }
     let remote = Path::new(&reference.id);
-    if remote::is_remote(remote) && remote::missing(remote)?.is_some_and(|bytes| bytes > 0) {
+    if remote::is_remote(remote) {
         let small = remote::local_of(remote, &|name| !Folder::small_files_among(&[name]).is_empty())?;
         return Ok(Folder::sized_like(&small.path, experiment.seed)?);
     }
@@ -140,13 +143,21 @@ pub fn pretrained_or_like_it(reference: &EncoderRef, experiment: &Experiment) ->
         return pretrained_encoder(reference);
     };
     let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
-    if Hub::session().look(&repo, &Folder::files_among).missing.is_empty() {
-        return pretrained_encoder(reference);
-    }
     let small = Hub::session().peek(&repo, &Folder::small_files_among)?;
     let mut folder = Folder::sized_like(&small.folder, experiment.seed)?;
     folder.name = id;
     Ok(folder)
+}
+
+/// True where nothing of an encoder has to be fetched.
+pub fn is_here(reference: &EncoderRef) -> Result<bool> {
+    let remote = Path::new(&reference.id);
+    if remote::is_remote(remote) {
+        return Ok(remote::missing(remote)?.is_none_or(|bytes| bytes == 0));
+    }
+    let EncoderPlace::Hub { id, revision } = reference.place(session::runs())? else { return Ok(true) };
+    let repo = RepoRef::new(RepoKind::Model, &id, &revision, "the encoder")?;
+    Ok(Hub::session().look(&repo, &Folder::files_among).missing.is_empty())
 }
 
 /// A pretrained model, with the adapters that are named beside it.
@@ -289,8 +300,10 @@ pub fn open(reference: &EncoderRef, runs: &Path, opening: Opening) -> Result<(Bi
     if let Some(tokens) = max_tokens {
         folder.max_tokens = MaxTokens::both(tokens);
     }
+    // Before a device makes kernels for minutes.
+    folder.expect_encoder("encoder")?;
+    folder.check_lengths("encoder")?;
     if let Some(dtype) = dtype {
-        // Before a device makes kernels for minutes.
         folder.check_memory_type(dtype)?;
         note_products(device, &[dtype])?;
     }
@@ -314,6 +327,10 @@ pub fn note_products(device: DeviceConfig, dtypes: &[MemoryType]) -> Result<()> 
 
 /// A cross-encoder ready to score. A run's has the run's name.
 pub fn open_cross_encoder(reference: &EncoderRef, runs: &Path, device: DeviceConfig) -> Result<CrossEncoder> {
+    if reference.adapter.is_some() || reference.lowercase {
+        let message = "a cross-encoder is taken as it lies in its folder, without `adapter` and `lowercase`";
+        return Err(wb_core::Error::value(reference.id.clone(), message).into());
+    }
     let (path, run) = located(reference, runs)?;
     let mut folder = Folder::read_cross_encoder(&path)?;
     if let Ok(EncoderPlace::Hub { id, .. }) = reference.place(session::runs()) {

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use anyhow::Result;
 use wb_core::{Encoder, EncoderRef, Pair, Progress, Ranker, Side};
 use wb_data::judge::{Judge, JudgeError};
-use wb_encoder::{BiEncoder, Folder};
+use wb_encoder::BiEncoder;
 use wb_retrieval::{
     Bm25Config, DenseRetriever, Remembered,
     own_ranks::{own_ranks, similar_earlier},
 };
 
-use super::{device, encoder};
+use super::{device, encoder, session};
 use crate::config::Experiment;
 
 /// The judges of an experiment; encoders are opened when they are asked for the first time.
@@ -35,9 +35,9 @@ impl<'a> Judges<'a> {
         let at = match self.encoders.iter().position(|(known, _)| known == judge) {
             Some(at) => at,
             None => {
-                let folder = encoder::locate(judge)?;
-                let device = device::open(self.experiment.device.first(), Some(&folder))?;
-                let encoder = BiEncoder::open_frozen(Folder::read(&folder)?, &device)?;
+                let device = device::open(self.experiment.device.first(), Some(&encoder::locate(judge)?))?;
+                let (folder, _) = encoder::named(judge, session::runs())?;
+                let encoder = BiEncoder::open_frozen(folder, &device)?;
                 self.encoders.push((judge.clone(), Remembered::new(encoder)));
                 self.encoders.len() - 1
             }
@@ -118,6 +118,18 @@ mod tests {
         let experiment = Experiment::default();
         let ranks = Judges::new(&experiment).ranks(&Ranker::Bm25, &pairs, &mut silent).unwrap();
         assert_eq!(ranks, [1, 1, 1, 3]);
+    }
+
+    #[test]
+    fn an_encoder_judges_with_its_adapters() {
+        let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../wb-encoder/tests/golden");
+        let alone = EncoderRef::from(golden.join("tiny-qwen3").to_str().unwrap());
+        let adapted = EncoderRef { adapter: Some(golden.join("peft-tiny-qwen3")), ..alone.clone() };
+        let experiment = Experiment::default();
+        let mut judges = Judges::new(&experiment);
+        let mut vector =
+            |judge| judges.opened(judge).unwrap().encode(&["open a file"], Side::Query, &mut silent).unwrap();
+        assert_ne!(vector(&alone).view(), vector(&adapted).view());
     }
 
     #[test]

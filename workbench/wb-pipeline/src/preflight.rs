@@ -66,7 +66,7 @@ fn open(asset: &Asset<'_>) -> Result<()> {
             source.fingerprint().map(|_| ()).with_context(cannot)
         }
         AssetKind::Judge(reference, role) => {
-            let read = || -> Result<Folder> { Ok(Folder::read(&encoder::locate(reference)?)?) };
+            let read = || -> Result<Folder> { Ok(encoder::named(reference, session::runs())?.0) };
             one_vector_a_text(&asset.key, role, &read().with_context(cannot)?)
         }
         AssetKind::CrossEncoder(config) => mine::cross_encoder(config, DeviceConfig::Cpu).map(|_| ()),

@@ -92,7 +92,7 @@ pub fn encoder(
         output::note(format!("encoder: {note}"));
     }
 
-    let mut encoder = BiEncoder::open(begun, device)?;
+    let mut encoder = BiEncoder::open_to_train(begun, device, experiment.train.precision)?;
     // After opening, which brings the weights into the form that both then have.
     let untrained = keeps_untrained.then(|| encoder.to_folder());
     let settings = encoder.settings().clone();

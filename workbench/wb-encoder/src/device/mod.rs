@@ -7,9 +7,13 @@ mod config;
 mod devices;
 mod far;
 
-#[cfg(feature = "burn")]
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+#[cfg(feature = "burn")]
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError},
+};
 
 #[cfg(feature = "burn")]
 use burn::tensor::Device;
@@ -169,6 +173,7 @@ impl DeviceConfig {
             let name = name(&burn);
             Ok((burn, name))
         })?;
+        OPENED.lock().unwrap_or_else(PoisonError::into_inner).insert(self.to_string(), burn.clone());
         Ok(OpenDevice {
             config: self,
             description: format!("{self} ({name})"),
@@ -219,6 +224,22 @@ impl DeviceConfig {
             Self::Cubecl => Device::cpu(),
             _ => Device::flex(),
         }
+    }
+}
+
+/// Devices that this process has opened, by their names.
+#[cfg(feature = "burn")]
+static OPENED: Mutex<BTreeMap<String, Device>> = Mutex::new(BTreeMap::new());
+
+/// Gives memory of devices back that this process keeps for later, for another process to compute there.
+pub fn give_back_memory() {
+    #[cfg(feature = "burn")]
+    for (name, device) in OPENED.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // A driver that fails at that fails at the next thing, too, and is told of there.
+        drop(guarded(name, || {
+            device.memory_cleanup();
+            Ok(())
+        }));
     }
 }
 
@@ -297,10 +318,19 @@ impl OpenDevice {
 
     /// Brings a model to this device, and to those beside it.
     pub fn open_backbone(&self, model: Model) -> Result<Box<dyn Backbone>> {
+        self.open_to_train(model, Precision::Fp32)
+    }
+
+    /// Brings a model to this device, and to those beside it, of which GPUs have layers that do not train in the numbers of
+    /// their products alone. The processor, and devices of other processes, are told of these numbers where training begins.
+    pub fn open_to_train(&self, model: Model, precision: Precision) -> Result<Box<dyn Backbone>> {
+        let alone = |device: &Self, model: Model| {
+            device.open_alone(model, if device.is_cpu() { Precision::Fp32 } else { precision })
+        };
         if self.others.is_empty() && self.far.is_empty() {
-            return self.open_alone(model, Precision::Fp32);
+            return alone(self, model);
         }
-        let alone = |device: &Self| device.open_alone(model.clone(), Precision::Fp32);
+        let alone = |device: &Self| alone(device, model.clone());
         let here = std::iter::once(self).chain(&self.others).map(alone);
         let far = self.far.iter().map(|far| Arc::clone(far).open(model.clone()));
         Ok(Box::new(SeveralBackbones::new(here.chain(far).collect::<Result<_>>()?)?))

@@ -5,13 +5,13 @@ use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use wb_core::Seed;
 
-use super::{ProbeCheck, ProbeReport};
+use super::{Listener, ProbeCheck, ProbeReport, at_home};
 use crate::{
     backbone::Backbone,
     batch::TokenBatch,
     device::{DeviceConfig, OpenDevice, guarded},
-    error::{Result, cannot_use},
-    lora::{self, LoraConfig},
+    error::{Result, cannot_use, is_out_of_memory},
+    lora::{self, LoraConfig, Targets},
     models::{Architecture, Model},
     on_device::BurnBackbone,
     parameters::{Gradients, Parameters},
@@ -50,8 +50,9 @@ struct Limits {
     gradient: f64,
 }
 
-/// Limits of a device that computes products in 32-bit floats.
-const FULL: Limits = Limits { cosine: 1e-9, element: 2e-5, gradient: 1e-4 };
+/// Limits of a device that computes products in 32-bit floats. Gradients of seven architectures, 2 to 28 layers deep, were
+/// at most 9e-6 off where all was right, and 2e-4 with a GELU of another form.
+const FULL: Limits = Limits { cosine: 1e-9, element: 2e-5, gradient: 3e-5 };
 /// Limits of a device that rounds what it multiplies.
 const ROUNDED: Limits = Limits { cosine: 1e-4, element: 5e-3, gradient: 3e-2 };
 /// Limits of products in 16 bits, whose rounding adds up over layers: a kernel that is wrong is further off than that.
@@ -64,7 +65,7 @@ pub(super) fn compare(
     model: &Model,
     batch: &TokenBatch,
     report: &mut ProbeReport,
-    doing: &mut dyn FnMut(&str),
+    Listener { doing, alive }: Listener<'_>,
 ) -> Result<()> {
     for shape in SHAPES {
         doing(&format!("multiplying {} matrices", written(shape)));
@@ -77,15 +78,20 @@ pub(super) fn compare(
     }
     let is_full = report.checks.iter().all(|check| check.figure.is_some_and(|figure| figure <= FULL_PRODUCTS));
     let limits = if is_full { FULL } else { ROUNDED };
-    doing("computing on the processor what the device has to give");
     let (model, training) = probe_model(model)?;
-    let mut cpu = DeviceConfig::Cpu.open()?.open_backbone(model.clone())?;
-    let expected = step(cpu.as_ref(), batch)?;
     // Burn's way on the CPU too, where it tests the CPU's own kernels.
     doing("encoding texts and computing the gradients of one step");
     let mut other = BurnBackbone::new(model.clone(), device.burn(), &report.device)?;
-    let found = step(&other, batch)?;
-    if !report.embeddings("embeddings", &limits, expected.0.view(), found.0.view()) {
+    let (fitting, found) = step_of_many(&other, batch)?;
+    let what = match fitting.len() {
+        all if all == batch.len() => "embeddings".to_owned(),
+        some => format!("embeddings of {some} texts, as there is no memory for {}", batch.len()),
+    };
+    let batch = &fitting;
+    doing("computing on the processor what the device has to give");
+    let mut cpu = DeviceConfig::Cpu.open()?.open_backbone(model.clone())?;
+    let expected = at_home(alive, || step(cpu.as_ref(), batch))?;
+    if !report.embeddings(&what, &limits, expected.0.view(), found.0.view()) {
         return Ok(());
     }
     let (error, name) = gradient_error(&model, &expected.1, &found.1);
@@ -117,7 +123,7 @@ pub(super) fn compare(
     }
     doing("taking a step of the optimizer on the device");
     let of_gradients = optimizer_step(&mut *cpu, &mut other, batch, expected.1)?;
-    let (expected, found) = (cpu.embed(batch)?, other.embed(batch)?);
+    let (expected, found) = (at_home(alive, || cpu.embed(batch))?, other.embed(batch)?);
     if !report.check("norm of the gradients: relative error", of_gradients, limits.gradient, |figure| {
         format!("the norm of the gradients is off by {:.2} %", figure * 100.0)
     }) || !report.embeddings("embeddings after a step there", &limits, expected.view(), found.view())
@@ -128,7 +134,7 @@ pub(super) fn compare(
     doing("encoding texts with weights that were changed");
     other.update(&mut change)?;
     cpu.update(&mut change)?;
-    let (expected, found) = (cpu.embed(batch)?, other.embed(batch)?);
+    let (expected, found) = (at_home(alive, || cpu.embed(batch))?, other.embed(batch)?);
     report.embeddings("embeddings after weights changed", &limits, expected.view(), found.view());
     Ok(())
 }
@@ -226,7 +232,8 @@ impl ProbeReport {
     }
 }
 
-/// The model with adapters that already do something, so that both of their halves have gradients.
+/// The model with adapters that already do something, so that both of their halves have gradients; on all linear layers,
+/// whose names differ among architectures.
 fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
     let mut model = model.clone();
     let has_adapters = model.parameters.iter().any(|p| lora::is_adapter(&p.name));
@@ -234,7 +241,8 @@ fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
         return Ok((model, "one step"));
     }
     if !has_adapters {
-        let config = LoraConfig { rank: 4.min(model.architecture.dim()), ..LoraConfig::default() };
+        let rank = 4.min(model.architecture.dim());
+        let config = LoraConfig { rank, targets: Targets::AllLinear, ..LoraConfig::default() };
         let adapter = lora::attach(&mut model.parameters, &model.architecture, &config, Seed(0), "the model")?;
         model.adapter = Some(adapter);
     }
@@ -244,6 +252,19 @@ fn probe_model(model: &Model) -> Result<(Model, &'static str)> {
         }
     }
     Ok((model, "one LoRA step"))
+}
+
+/// A [`step`] on as many of the texts as there is memory for, of all and their first half and so on: those that train on
+/// a device or encode there go in parts.
+fn step_of_many(backbone: &BurnBackbone, batch: &TokenBatch) -> Result<(TokenBatch, (Array2<f32>, Gradients))> {
+    let mut texts = batch.len();
+    loop {
+        let part = batch.part(0..texts);
+        match step(backbone, &part) {
+            Err(error) if is_out_of_memory(&error) && texts > 2 => texts /= 2,
+            done => return Ok((part, done?)),
+        }
+    }
 }
 
 /// Embeddings, and gradients of a made-up loss: Σ over texts and elements of embedding · sin(position).

@@ -15,7 +15,7 @@ use crate::error::{Result, cannot_use};
 /// reported with the last of them.
 pub const DOING: &str = "doing: ";
 /// Beginning of a line that says that the process gets on, and the number of kernels that it has launched.
-pub const LAUNCHED: &str = "launched: ";
+pub(super) const LAUNCHED: &str = "launched: ";
 
 /// Beginning of the failure of a process that did not end in time.
 pub(super) const HUNG: &str = "it hung";
@@ -34,7 +34,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const KEPT: usize = 1 << 20;
 
 /// Runs a command that prints a [`ProbeReport`] as JSON on the last line of its output, and before that lines that
-/// begin with [`DOING`] or [`LAUNCHED`].
+/// begin with [`DOING`] or are an [`Alive`](super::Alive).
 ///
 /// A process that prints nothing for longer than `limit`, or ends after ten times that, is killed; one that dies or prints
 /// no report makes a report that says so. An error is only that the command could not be started.

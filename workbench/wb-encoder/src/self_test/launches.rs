@@ -1,5 +1,7 @@
 //! Kernels that devices are given, counted: a device that is given some gets on, however long they take to be made.
 
+use super::Alive;
+
 /// Time between two counts that are told.
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 const BETWEEN: std::time::Duration = std::time::Duration::from_secs(1);
@@ -7,7 +9,7 @@ const BETWEEN: std::time::Duration = std::time::Duration::from_secs(1);
 /// Tells how many kernels have been launched in this process, once a second as long as there are more, until what is
 /// returned is dropped.
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-pub(super) fn watch(tell: fn(u64)) -> impl Drop {
+pub(super) fn watch(tell: fn(Alive)) -> impl Drop {
     use std::{
         sync::{Arc, Mutex, PoisonError},
         time::Instant,
@@ -16,7 +18,7 @@ pub(super) fn watch(tell: fn(u64)) -> impl Drop {
     use cubecl_runtime::logging::{LaunchObservation, LaunchObserver};
 
     struct Count {
-        tell: fn(u64),
+        tell: fn(Alive),
         /// The number, and when it was told last.
         launched: Mutex<(u64, Instant)>,
     }
@@ -27,7 +29,7 @@ pub(super) fn watch(tell: fn(u64)) -> impl Drop {
             launched.0 += 1;
             if launched.1.elapsed() >= BETWEEN {
                 launched.1 = Instant::now();
-                (self.tell)(launched.0);
+                (self.tell)(Alive::Launched(launched.0));
             }
         }
     }
@@ -41,6 +43,6 @@ pub(super) struct Silence;
 
 /// Tells nothing, where no device is compiled in.
 #[cfg(not(any(feature = "cuda", feature = "wgpu")))]
-pub(super) fn watch(_tell: fn(u64)) -> Silence {
+pub(super) fn watch(_tell: fn(Alive)) -> Silence {
     Silence
 }

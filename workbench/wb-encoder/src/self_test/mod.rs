@@ -9,12 +9,17 @@ mod compare;
 mod guard;
 mod launches;
 
-use std::time::Instant;
+use std::{
+    fmt, io,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde::{Deserialize, Serialize};
 use wb_core::Seed;
 
-pub use guard::{DOING, LAUNCHED, end_with_parent, run_guarded};
+pub use guard::{DOING, end_with_parent, run_guarded};
 
 #[cfg(feature = "burn")]
 use compare::compare;
@@ -92,11 +97,52 @@ impl ProbeReport {
     }
 }
 
+/// A sign, about once a second, that a self-test gets on; in words a line for [`run_guarded`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alive {
+    /// The device was given so many kernels until now.
+    Launched(u64),
+    /// The processor computes, or a file is read.
+    AtHome,
+}
+
+impl fmt::Display for Alive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Launched(kernels) => write!(f, "{}{kernels}", guard::LAUNCHED),
+            Self::AtHome => f.write_str("at home"),
+        }
+    }
+}
+
+/// Somebody who hears what comes next, and that it gets on.
+#[cfg_attr(not(feature = "burn"), allow(dead_code, reason = "nothing is compared"))]
+struct Listener<'a> {
+    doing: &'a mut dyn FnMut(&str),
+    alive: fn(Alive),
+}
+
+/// Does what no driver has a part in and a large model makes long, with a sign of life each second.
+pub fn at_home<T>(alive: fn(Alive), work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        let (_until_the_end, end) = mpsc::channel::<()>();
+        let watch = move || {
+            while end.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                alive(Alive::AtHome);
+            }
+        };
+        // Without a thread to spare, it is done in silence.
+        let _: io::Result<_> = thread::Builder::new().spawn_scoped(scope, watch);
+        work()
+    })
+}
+
 /// Compares a device with the processor: matrix products, embeddings of the batch, and the gradients of one step
 /// of adapters (or of all weights, where the architecture has no linear layers).
 ///
-/// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it, and
-/// `launched`, about once a second, how many kernels the device was given.
+/// `doing` hears what comes next ("multiplying 16 × 16 matrices"), before the device hangs or crashes on it, and `alive`
+/// that it gets on. A model that trains in less memory than all texts take at once is compared on the first half of them,
+/// and so on.
 /// Where `precision` is one of 16 bits, a pass and its gradients in it are compared, too.
 /// `auto` where there is nothing but the processor has nothing to compare and passes. The processor itself is compared
 /// with burn on it, for which the build has to have burn: every build with a device has.
@@ -108,10 +154,10 @@ pub fn probe(
     model: &Model,
     batch: &TokenBatch,
     doing: &mut dyn FnMut(&str),
-    launched: fn(u64),
+    alive: fn(Alive),
 ) -> ProbeReport {
     let begin = Instant::now();
-    let _watched = launches::watch(launched);
+    let _watched = launches::watch(alive);
     let mut report = ProbeReport {
         device: config.to_string(),
         description: String::new(),
@@ -119,7 +165,7 @@ pub fn probe(
         failure: None,
         seconds: 0.0,
     };
-    if let Err(error) = checks(config, precision, model, batch, &mut report, doing) {
+    if let Err(error) = checks(config, precision, model, batch, &mut report, Listener { doing, alive }) {
         // Keep what was measured: the first failed comparison says more than the panic that followed it.
         let of_device = error.kind::<DeviceFailure>().map(|failure| failure.words.clone());
         report.failure.get_or_insert_with(|| of_device.unwrap_or_else(|| error.to_string()));
@@ -134,16 +180,16 @@ fn checks(
     model: &Model,
     batch: &TokenBatch,
     report: &mut ProbeReport,
-    doing: &mut dyn FnMut(&str),
+    listener: Listener<'_>,
 ) -> Result<()> {
-    doing("opening the device");
+    (listener.doing)("opening the device");
     let device = config.open()?;
     report.device = device.config.to_string();
     report.description = device.description.clone();
     if device.is_cpu() && config == DeviceConfig::Auto {
         return Ok(());
     }
-    compare(&device, precision, model, batch, report, doing)
+    compare(&device, precision, model, batch, report, listener)
 }
 
 /// A build without burn opens the processor alone, and has nothing to compare it with.
@@ -154,7 +200,7 @@ fn compare(
     _model: &Model,
     _batch: &TokenBatch,
     _report: &mut ProbeReport,
-    _doing: &mut dyn FnMut(&str),
+    _listener: Listener<'_>,
 ) -> Result<()> {
     let message =
         "this wb was built without a device's feature (cuda, wgpu, vulkan, metal), and has nothing to compare";
@@ -183,11 +229,15 @@ const TEXTS: [&str; 14] = [
      __name__ == '__main__':\n    for path in walk(sys.argv[1], '.py'):\n        print(path)\n",
 ];
 
+/// Tokens of the longest text: a few more than the 512 up to which attention is not done in blocks, as all that a large
+/// model remembers of a text for its gradients has to fit.
+const LONGEST: usize = 600;
+
 /// The texts that a self-test encodes: 16 short and long ones, cut at `max_tokens`.
 pub fn sample_batch(tokenizer: &Tokenizer, max_tokens: usize) -> Result<TokenBatch> {
     let long = TEXTS.concat().repeat(4);
     let texts: Vec<&str> = TEXTS.iter().copied().chain([long.as_str(), TEXTS[3]]).collect();
-    let ids = tokenizer.encode_all("", &texts, max_tokens)?;
+    let ids = tokenizer.encode_all("", &texts, max_tokens.min(LONGEST))?;
     Ok(TokenBatch::new(ids.iter().map(Vec::as_slice)))
 }
 
@@ -216,4 +266,25 @@ pub fn made_up_model() -> (Model, TokenBatch) {
     let texts: Vec<Vec<u32>> = lengths.map(text).collect();
     let batch = TokenBatch::new(texts.iter().map(Vec::as_slice));
     (Model { architecture, parameters, pooling: Pooling::Mean, adapter: None }, batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn long_work_at_home_gives_signs_of_life() {
+        static SIGNS: AtomicUsize = AtomicUsize::new(0);
+        let count = |alive| {
+            assert_eq!(alive, Alive::AtHome);
+            SIGNS.fetch_add(1, Ordering::Relaxed);
+        };
+        assert_eq!(at_home(count, || 3), 3);
+        assert_eq!(SIGNS.load(Ordering::Relaxed), 0);
+        at_home(count, || thread::sleep(Duration::from_millis(2500)));
+        assert_eq!(SIGNS.load(Ordering::Relaxed), 2);
+        assert_eq!(Alive::Launched(12).to_string(), format!("{}12", guard::LAUNCHED));
+    }
 }

@@ -229,9 +229,12 @@ fn layers_above(name: &str, layers: usize) -> usize {
     }
 }
 
-/// True where a weight is a table of vectors or belongs to one: BERT's have it in their names, T5's have not.
+/// True where a weight is a table of vectors or belongs to one: BERT's have it in their names, those of T5, Qwen and Gemma
+/// have not.
 fn is_embedding(name: &str) -> bool {
-    name.contains("embeddings") || name == "shared.weight" || name.ends_with("relative_attention_bias.weight")
+    name.contains("embeddings")
+        || matches!(name, "shared.weight" | "embed_tokens.weight")
+        || name.ends_with("relative_attention_bias.weight")
 }
 
 /// Sum of the squares of all gradients, in double precision and in a fixed order.
@@ -297,6 +300,9 @@ mod tests {
             "encoder.final_layer_norm.weight",
         ];
         assert_eq!(rates(&of_t5, half.clone()).unwrap(), [0.25, 0.5, 0.5, 1.0, 1.0]);
+        let of_qwen =
+            ["embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "layers.1.mlp.up_proj.weight", "norm.weight"];
+        assert_eq!(rates(&of_qwen, half.clone()).unwrap(), [0.25, 0.5, 1.0, 1.0]);
         let both = AdamwConfig { rate_factors: [("layer.1".to_owned(), 3.0)].into(), ..half.clone() };
         assert_eq!(rates(&names, both).unwrap(), [0.125, 0.25, 1.5, 1.0, 1.0]);
         assert_eq!(rates(&names, AdamwConfig::default()).unwrap(), [1.0; 5]);

@@ -10,7 +10,7 @@ use wb_encoder::{
 use crate::{
     passes::{Loss, apart, batch, bert, model, modern_bert, norm, qwen3, step, t5},
     test_device,
-    training::{config, losses, mrr, overflowing, run, steps},
+    training::{config, losses, mrr, noise_of_mrr, overflowing, run, steps},
 };
 
 /// Largest differences of embeddings and states, and of a weight's gradient, from those in 32 bits.
@@ -173,6 +173,7 @@ fn twenty_steps_learn_what_those_in_32_bits_do() {
     let device = test_device().description;
     let whole = tempfile::tempdir().unwrap();
     run(&mut backbone(bert(), Pooling::Mean, true), whole.path(), false, &config(Precision::Fp32));
+    let noise = noise_of_mrr(&config(Precision::Fp32));
     for precision in precisions("twenty_steps_learn_what_those_in_32_bits_do") {
         let folder = tempfile::tempdir().unwrap();
         run(&mut backbone(bert(), Pooling::Mean, true), folder.path(), false, &config(precision));
@@ -180,9 +181,11 @@ fn twenty_steps_learn_what_those_in_32_bits_do() {
         let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         let (skipped, name) = (steps(folder.path()).iter().filter(|step| step.skipped).count(), precision.name());
         let mrrs = [mrr(whole.path()), mrr(folder.path())];
-        eprintln!("{device}: {name}: losses at most {worst:.1e} apart, MRR {mrrs:.4?}, {skipped} steps left out");
+        eprintln!(
+            "{device}: {name}: losses at most {worst:.1e} apart, MRR {mrrs:.4?} (noise {noise:.4}), {skipped} steps left out"
+        );
         assert_eq!(found.len(), 20);
-        assert!((mrrs[0] - mrrs[1]).abs() < 0.05, "MRR {mrrs:.4?}");
+        assert!((mrrs[0] - mrrs[1]).abs() < noise, "MRR {mrrs:.4?}, noise {noise:.4}");
         for step in steps(folder.path()) {
             assert_eq!(step.loss_scale.is_some(), precision == Precision::F16);
             assert!(!step.skipped || step.grad_norm == 0.0);

@@ -7,6 +7,8 @@ use wb_encoder::{
     self_test::{ProbeCheck, made_up_model, probe, sample_batch},
 };
 
+use crate::test_device;
+
 #[test]
 fn the_cpu_passes_its_own_test() {
     let (model, batch) = made_up_model();
@@ -34,6 +36,26 @@ fn the_cpu_passes_its_own_test() {
         let is_near =
             |check: &&ProbeCheck| check.figure.is_some_and(|figure| figure > 1e-7 && figure < check.limit / 4.0);
         assert!(found.iter().all(is_near), "{found:?}");
+    }
+}
+
+/// Of each architecture, with names of layers of its own, as its files are: without adapters.
+#[test]
+fn encoders_of_every_architecture_pass() {
+    for name in ["t5", "nomic", "modernbert", "qwen2", "qwen3", "gemma"] {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("tiny-{name}"));
+        let folder = Folder::read(&golden).unwrap();
+        let batch = sample_batch(&folder.tokenizer, folder.max_tokens.document).unwrap();
+        let report = probe(test_device().config, Precision::Fp32, &folder.model, &batch, &mut |_| (), |_| ());
+        assert_eq!(report.failure, None, "{name}: {report:?}");
+        let of_gradients =
+            report.checks.iter().find(|check| check.what == "gradients of one LoRA step: relative error");
+        eprintln!(
+            "{}: {name}: gradients {:.1e}, {:.1} s",
+            report.description,
+            of_gradients.unwrap().figure.unwrap(),
+            report.seconds
+        );
     }
 }
 

@@ -77,7 +77,19 @@ pub fn run_texts(
     folder: &Path,
     resume: bool,
     config: &TrainConfig,
+    texts: (Meeting<'_>, &Tokenize<'_>),
+) -> TrainOutcome {
+    run_drawn(backbone, folder, resume, config, texts, Seed(17))
+}
+
+/// Trains with dropout and an order of the pairs that this seed draws, or goes on.
+fn run_drawn(
+    backbone: &mut dyn Backbone,
+    folder: &Path,
+    resume: bool,
+    config: &TrainConfig,
     (meeting, tokenize): (Meeting<'_>, &Tokenize<'_>),
+    seed: Seed,
 ) -> TrainOutcome {
     let (pairs, stop) = (pairs(config.negatives == HARD), Stop::default());
     let job = TrainJob {
@@ -88,7 +100,7 @@ pub fn run_texts(
         code: None,
         special_tokens: [0, 0],
         config,
-        seed: Seed(17),
+        seed,
         refresh: None,
         guide: None,
         files: TrainFiles {
@@ -125,6 +137,21 @@ pub fn losses(folder: &Path) -> Vec<f64> {
 pub fn mrr(folder: &Path) -> f64 {
     let text = fs::read_to_string(folder.join("validation.jsonl")).unwrap();
     serde_json::from_str::<ValidationRecord>(text.lines().last().unwrap()).unwrap().mrr
+}
+
+/// Standard deviation of the last MRR among seeds, of this model on the processor: what nobody can tell from noise.
+pub fn noise_of_mrr(config: &TrainConfig) -> f64 {
+    let mrr_of = |seed| {
+        let folder = tempfile::tempdir().unwrap();
+        let model = model(bert(), wb_encoder::Pooling::Mean, true);
+        let mut backbone = DeviceConfig::Cpu.open().unwrap().open_backbone(model).unwrap();
+        let tokenize = |wanted: TokenizeRequest<'_>| tokenize(wanted.text, wanted.side);
+        run_drawn(&mut *backbone, folder.path(), false, config, (Meeting::Vectors, &tokenize), Seed(seed));
+        mrr(folder.path())
+    };
+    let mrrs: Vec<f64> = (1..=8).map(mrr_of).collect();
+    let mean = mrrs.iter().sum::<f64>() / mrrs.len() as f64;
+    (mrrs.iter().map(|mrr| (mrr - mean).powi(2)).sum::<f64>() / (mrrs.len() - 1) as f64).sqrt()
 }
 
 /// The bytes of the last checkpoint and of the journals.

@@ -185,6 +185,12 @@ impl Experiment {
             ModelChoice::StaticEmbedding(_) | ModelChoice::Transformer(_) => None,
         }
     }
+
+    /// Encoders that compute vectors to learn from: the loss's guide, and one that a static embedding is made from.
+    pub fn teachers(&self) -> impl Iterator<Item = &EncoderRef> {
+        let of_bag = self.encoder.as_ref().and_then(EncoderConfig::from_teacher).map(|(teacher, _)| teacher);
+        self.train.loss.guide().into_iter().chain(of_bag)
+    }
 }
 
 /// An impossible value stands in an override, or at a place in the file.

@@ -124,7 +124,7 @@ pub fn reckon(experiment: &Experiment, known: KnownData<'_>, probe: bool) -> Res
 
 /// The device to measure, and why it is not the one that was asked for.
 fn open(experiment: &Experiment) -> Result<(OpenDevice, Option<String>)> {
-    Ok(match device::of_experiment(experiment) {
+    Ok(match device::to_measure(experiment) {
         Ok(device) => (device, None),
         Err(error) => (DeviceConfig::Cpu.open()?, Some(output::in_one_line(&error))),
     })

@@ -75,7 +75,7 @@ pub fn measure(
 ) -> Result<Rates> {
     let started = Instant::now();
     let train = &experiment.train;
-    let mut encoder = BiEncoder::open(folder, device)?;
+    let mut encoder = BiEncoder::open_to_train(folder, device, train.precision)?;
     if train.gradient_checkpointing {
         // A backbone that cannot is told of elsewhere, and is measured as it is.
         let _ = encoder.backbone_mut().set_gradient_checkpointing(true);

@@ -383,8 +383,8 @@ pub struct Doctor {
     /// Tests this device against the processor.
     #[arg(long, value_parser = device)]
     pub device: Option<DeviceConfig>,
-    /// Tests it with this model instead of a made-up one.
-    #[arg(long, value_name = "DIR")]
+    /// Tests it with this model instead of a made-up one: a folder, a run, a hub id.
+    #[arg(long, value_name = "ENCODER")]
     pub encoder: Option<PathBuf>,
     /// Seconds after which a test that does not get on is ended, and a tenth of what one may take that does [default: 60, or WB_SELF_TEST_SECONDS]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
