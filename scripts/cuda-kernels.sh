@@ -7,8 +7,8 @@
 # device_bench of scripts/cuda-build.sh runs against a driver that computes nothing (scripts/cuda/driver.c) and keeps all
 # modules, those too that autotune only tries, of the few that `minimal` tries: passes, LoRA steps and steps of all weights
 # of small models of seven architectures, in all precisions and with texts in blocks, then all-MiniLM-L6-v2 where WB_MINILM
-# is its folder, and search. Whether kernels compute the right numbers, this does not tell. CubeCL measures the device first,
-# which takes minutes for each model, all of it hours. Ends with 1 where a module is refused.
+# is its folder, and search. Whether kernels compute the right numbers, this does not tell. CubeCL tries hundreds of products,
+# which takes three quarters of an hour for a generation and a core. Ends with 1 where a module is refused.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
